@@ -1,6 +1,6 @@
-"""What every layer does: it notes what its tests took and that none was lost, gives no example of hypothesis a bound in
-seconds, names its containers otherwise than those of a demo, and loads no engine beside xdist. Layers without
-containers see no testbed of whoever runs them.
+"""Record which tests ran, without hypothesis' time limit, with containers named unlike a demo's, without the engine.
+
+Layers without containers do not see the testbeds of the person who runs them.
 """
 
 import os
@@ -13,7 +13,7 @@ import times
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
-# hypothesis' own is 200 ms an example
+# hypothesis' default is 200 ms an example
 settings.register_profile("no bound", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("no bound")
 
@@ -22,17 +22,17 @@ _WITHOUT_CONTAINERS = {"engine", "facts", "fuzz", "operations", "roles", "unit",
 
 @pytest.fixture(autouse=True)
 def _no_testbeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A testbed of an inventory of this repository would be what commands work on."""
+    """Hide the testbeds of this machine: commands would act on them."""
     if request.path.relative_to(Path(__file__).parent).parts[0] in _WITHOUT_CONTAINERS:
         monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/none")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have it noted by plugins, since a conftest.py hears nothing of what is set up for a whole session."""
+    """Register plugins for the record: a conftest.py does not receive the reports of fixtures of the whole session."""
     config.pluginmanager.register(times, "times")
     if hasattr(config, "workerinput"):
-        # The engine changes how threads wait, and a worker of xdist that waits for its next test would end: what needs
-        # the engine is tested in a process of its own.
+        # The engine changes how threads wait, and an xdist worker that waits for its next test would end: tests of the
+        # engine run in a separate process.
         sys.modules["gpupool.engine.drive"] = None  # type: ignore[assignment]
     else:
         config.pluginmanager.register(all_ran, "all-ran")

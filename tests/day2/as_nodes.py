@@ -1,4 +1,4 @@
-"""The command line, with the nodes of a testbed reached as real ones, by `access.admin` and ~/.ssh/config."""
+"""The command line, with the nodes of a testbed reached like real nodes, by `access.admin` and ~/.ssh/config."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Each file here has a cluster of its own, and takes the longer the more of an admin's day it shows."""
+"""Each file here has a separate cluster, and takes longer the more of an admin's day it shows."""
 
 import os
 
@@ -9,10 +9,10 @@ from tests.testbed.cluster import WORKER
 
 
 def pytest_configure() -> None:
-    """Have each worker's containers named apart."""
+    """Name the containers of each worker differently."""
     os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have what takes longest begin first, however few tests it has."""
+    """Begin with the tests that take longest, even if they are few."""
     longest.first(items, ("upgrade", "maintain", "price", "onboard"))

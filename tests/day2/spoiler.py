@@ -1,6 +1,7 @@
-"""A unit of a testbed spoils a file of its own when it cannot be reloaded; run as spoiler.py INVENTORY NODE.
+"""Start or reload a unit of a testbed that spoils its own file when it cannot be reloaded: spoiler.py INVENTORY NODE.
 
-As slurmctld 24.11 does when it goes on after a reconfigure that failed: it writes a number with which it never starts.
+slurmctld 24.11 does the same when it continues after a failed reconfigure: it writes a number with which it cannot
+start.
 """
 
 import sys
@@ -14,7 +15,7 @@ SPOIL = "echo 8 > /root/spoiler/number; echo cannot open it >&2; exit 1"
 
 
 def deploy() -> None:
-    """Start the unit, or reload it where its file has changed."""
+    """Start the unit, or reload it if its file has changed."""
     service.running(
         unit="spoiler", reload_if=["/root/spoiler/slurm.conf"], reload_command=["sh", "-c", SPOIL],
         enabled=None, slurm="24.11", own="/root/spoiler/number",

@@ -1,7 +1,7 @@
-"""The command line where nodes of a testbed have a GPU driver that is another package, and mounts with options.
+"""The command line for nodes of a testbed, with another package as the GPU driver, and with mounts that have options.
 
-A package stands in for the driver, of the branch that STANDIN_DRIVER says, or else the inventory; memory stands in for
-what a server exports, for a bind has no options of its own. Roles, files and operations are those of real ones.
+A package replaces the driver, of the branch in STANDIN_DRIVER or else in the inventory; tmpfs replaces the export of a
+server, as a bind mount cannot have options. Roles, files and operations are the real ones.
 """
 
 import os
@@ -30,7 +30,7 @@ def in_memory(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
 if __name__ == "__main__":
     driver.driver_for = driver_for
     storage._stand_in = in_memory
-    # only now: roles take them by name
+    # imported after the replacements, as roles import them by name
     from gpupool.cli import main
 
     main()

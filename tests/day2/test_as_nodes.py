@@ -1,4 +1,4 @@
-"""All ways to nodes behind two jumps, on port 2222, as a user with sudo whose login shells are fish and tcsh."""
+"""Connections to nodes behind two jump hosts, on port 2222, as a user with sudo and fish or tcsh as login shell."""
 
 import os
 import re
@@ -34,7 +34,7 @@ scheduler:
   max_memory: {per_gpu: 16G, per_cpu: 2G}
 testbed: {nodes: "ctl,gpu-1"}
 """
-#: $1 the login shell, $2 the public key. The locale is what sshd gives to every login.
+#: $1 the login shell, $2 the public key. sshd sets this locale for every login.
 PREPARE = r"""
 set -eu
 install() { apt-get install -qy sudo fish tcsh locales >/dev/null; }
@@ -63,7 +63,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 @pytest.fixture(scope="module")
 def home(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an admin's home, whose ~/.ssh/config leads through one node to the other, and then to either."""
+    """Return an admin's home, whose ~/.ssh/config leads through one node to the other, and from there to both."""
     state = testbed.target.testbed
     assert state
     home = tmp_path_factory.mktemp("home")

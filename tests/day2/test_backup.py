@@ -1,4 +1,4 @@
-"""Backups on a cluster with jobs: made, found broken, and a lost database restored so that sacct shows the same."""
+"""Backups on a cluster with jobs: made, found broken, and a lost database restored with the same output of sacct."""
 
 import json
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from tests.testbed.cluster import Testbed, gpupool, up
 
 NETWORK = "10.185.0.0/16"
 HEAD, TO = "ctl", "/srv/backup/slurm"
-# with a state sacct begins now, unless it is told when
+# with a state, sacct begins now unless a start is given
 ENDED = "-S now-2days -E now -s completed,failed"
 EVERY_FIELD = f"TZ=UTC sacct -aPD --format=ALL {ENDED}"
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A small cluster on which some jobs have ended, and one runs."""
+    """A small cluster with some ended jobs, and a running one."""
     backup = f"slurm: {{backup: {{to: {TO}, keep: 2}}}}\nscheduler:"
     inventory = copied(SMALL, tmp_path_factory.mktemp("backup") / "small", ("scheduler:", backup))
     try:
@@ -28,7 +28,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         testbed.wait_for(testbed.submit("ann", "-p all -G 2", "sleep 3600"), "RUNNING")
         ended = f"sacct -anXP {ENDED} | wc -l"
         until(lambda: testbed.out(HEAD, ended) == "3", "three jobs are known to have ended")
-        # slurmctld has written down all of them by then
+        # slurmctld has saved all of them by then
         testbed.out(HEAD, "sleep 10; systemctl start gpupool-backup")
         yield testbed
     finally:
@@ -52,7 +52,7 @@ def restore(testbed: Testbed, *arguments: str) -> tuple[int, str]:
 
 def test_backups_are_roots_alone_and_the_newest_stay(testbed: Testbed) -> None:
     for _ in range(2):
-        # a name is a second
+        # the name of a backup has a resolution of one second
         testbed.out(HEAD, "systemctl start gpupool-backup; sleep 1.1")
     for kind in ("database", "state"):
         assert len(backups(testbed, kind)) == 2

@@ -1,4 +1,4 @@
-"""A driver is rolled over nodes in service: no job is ended, no more are out than allowed, a person's drain stays."""
+"""A driver is upgraded on nodes in service: no job is ended, few nodes are out at once, an admin's drain stays."""
 
 import json
 import os
@@ -52,7 +52,7 @@ KILLS = 2
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """Four nodes with a stand-in for a driver, 550.1; the containers of those that reboot are switched on again."""
+    """Four nodes with a fake driver, 550.1; the containers of nodes that reboot are switched on again."""
     inventory = tmp_path_factory.mktemp("maintain") / "upkeep"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
@@ -68,7 +68,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 @pytest.fixture(scope="module")
 def copy(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return another checkout: a copy of the inventory in another folder, whose testbed is the same."""
+    """Return another checkout: a copy of the inventory in another folder, with the same testbed."""
     assert testbed.target.testbed
     there = shutil.copytree(testbed.inventory, tmp_path_factory.mktemp("another") / "checkout")
     seen = replace(testbed.target.testbed, id=f"{testbed.target.testbed.id}-another", inventory=str(there))
@@ -92,7 +92,7 @@ def maintain(inventory: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def heard(run: subprocess.Popen[str]) -> tuple[threading.Thread, list[str]]:
-    """Return the lines that a run writes to standard error, as they come, and who listens until it ends."""
+    """Return a thread that reads the standard error of a run until it ends, and the lines read so far."""
     lines: list[str] = []
 
     def listen() -> None:
@@ -105,13 +105,13 @@ def heard(run: subprocess.Popen[str]) -> tuple[threading.Thread, list[str]]:
 
 
 def nodes(testbed: Testbed) -> dict[str, tuple[str, str]]:
-    """Return the state and the reason of each node, as sinfo says them."""
+    """Return the state and the reason of each node in sinfo."""
     rows = (line.split(" ", 2) for line in testbed.out(HEAD, "sinfo -h -N -o '%N %T %E' | sort -u").splitlines())
     return {name: (state, reason) for name, state, reason in rows}
 
 
 def out(testbed: Testbed) -> set[str]:
-    """Return the nodes that maintenance has taken out of service."""
+    """Return the nodes that maintenance has drained."""
     return {
         name
         for name, (state, reason) in nodes(testbed).items()
@@ -120,18 +120,18 @@ def out(testbed: Testbed) -> set[str]:
 
 
 def driver(testbed: Testbed, node: str) -> str:
-    """Return the version of the driver that is loaded."""
+    """Return the version of the loaded driver."""
     return testbed.out(node, "grep -o '[0-9.]*  now' /proc/driver/nvidia/version").split()[0]
 
 
 def left_behind(testbed: Testbed) -> str:
-    """Return what a maintenance may leave on the cluster: its reservation, partition and message, and drains."""
+    """Return the possible leftovers of a maintenance on the cluster: reservation, partition, message, and drains."""
     said = "scontrol -o show reservation | grep -v 'No reservations'; scontrol -o show partition | grep gpupool"
     return testbed.run(HEAD, f"{said}; ls {PATH} 2>/dev/null; sinfo -h -R | grep gpupool").stdout
 
 
 def switch_on_again(testbed: Testbed, node: str) -> None:
-    """Start a container whenever it has stopped, as by a reboot; until the testbed is gone."""
+    """Start a container whenever it has stopped, as by a reboot, until the testbed is removed."""
     with suppress(subprocess.CalledProcessError):
         while True:
             docker("wait", testbed.container(node))
@@ -141,7 +141,7 @@ def switch_on_again(testbed: Testbed, node: str) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def power(testbed: Testbed) -> None:
-    """Have containers that reboot switched on again."""
+    """Switch containers that reboot on again."""
     for node in ("gpu-1", BUSY):
         threading.Thread(target=switch_on_again, args=(testbed, node), daemon=True).start()
 
@@ -187,7 +187,7 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
     listener, lines = heard(stopped)
     until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: f"{nodes(testbed)} {lines}")
     until(lambda: seen() == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
-    # those before it may have done the others: this one has to be at work, too, before it is stopped
+    # the nodes before it may already be done: this node must be in progress, too, before the run is stopped
     until(lambda: any("gpu-2" in line and "waiting for" in line for line in lines), "it waits", lambda: "".join(lines))
     stopped.send_signal(signal.SIGINT)
     stopped.wait()
@@ -208,7 +208,7 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
     assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED", "no job was ended"
     report = json.loads(said)
     phases = {name: node["phase"] for name, node in report["nodes"].items()}
-    nothing = "nothing to do"  # an earlier run has done it
+    nothing = "nothing to do"  # done by an earlier run
     assert phases == {"gpu-1": nothing, "gpu-2": "done", "gpu-3": nothing, "gpu-4": "left alone"}, errors
     assert again.returncode == 1, "one node was not maintained"
     assert report["nodes"]["gpu-4"]["why"] == "drained by others: disk is replaced"

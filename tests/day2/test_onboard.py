@@ -1,4 +1,4 @@
-"""A machine joins a cluster in which a job runs, from bare Debian to its first job, and leaves it again."""
+"""A machine joins a cluster with a running job, from bare Debian to its first job, and leaves it again."""
 
 import json
 import os
@@ -24,7 +24,8 @@ from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up
 
 NETWORK = "10.183.0.0/16"
 CONTROLLER, NEW = "ctl", "gpu-2"
-#: NEW is bare; those that join with it have Debian's packages already, which is most of the time that it takes.
+#: NEW is bare; the machines that join with it already have Debian's packages, whose installation takes most of the
+#: time.
 TOGETHER = (NEW, "gpu-3", "gpu-4")
 ADDRESSES = {name: f"10.92.2.{name[-1]}" for name in TOGETHER}
 KILLS = 2
@@ -62,7 +63,7 @@ OTHERS = '  - {name: "gpu-[2-4]", address: "10.92.2.[2-4]", roles: [compute], ha
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A cluster, and beside it machines that it does not know: one of them bare."""
+    """A cluster, and machines that are not in it: one of them is bare."""
     inventory = tmp_path_factory.mktemp("onboard") / "site"
     inventory.mkdir()
     file = inventory / "site.yml"
@@ -90,7 +91,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 
 def words(testbed: Testbed, *joining: str) -> list[str]:
-    """Return the command that has machines join, their host keys agreed to."""
+    """Return the command that onboards machines and accepts their host keys."""
     with Nodes.of(testbed.target, {node: ADDRESSES[node].replace("10.92.", "10.183.") for node in joining}) as nodes:
         keys = [fingerprint(scan(nodes, node)[0]) for node in joining]
     agreed = [word for key in keys for word in ("--host-key", key)]
@@ -103,7 +104,7 @@ def written(testbed: Testbed) -> str:
 
 
 def in_slurm(testbed: Testbed) -> dict[str, str]:
-    """Return the state of each node that slurmctld knows."""
+    """Return the state of each node in slurmctld."""
     return dict(line.split() for line in testbed.out(CONTROLLER, "sinfo -h -N -o '%N %T'").splitlines())
 
 

@@ -1,4 +1,4 @@
-"""What a plan says that a change costs, what apply then does, and a daemon that does not come up. No job dies."""
+"""The effects of a change in a plan, the effects of the apply, and a daemon that does not start. Jobs survive."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from tests.testbed.cluster import ROOT, Testbed, gpupool
 
 NETWORK = "10.181.0.0/16"
 HEAD = "ctl"
-WITH_GPU, WITHOUT = 6, 14  # jobs: of the lab's own GPUs, and of none
+WITH_GPU, WITHOUT = 6, 14  # jobs with the lab's own GPUs, and without GPUs
 JOBS = WITH_GPU + WITHOUT
-#: Lines of the small inventory as this cluster has them.
+#: Lines of the small inventory, changed for this cluster.
 BASE = (
     ("roles: [head, controller, database]", "roles: [head, controller, database, fileserver]"),
     (
@@ -37,7 +37,7 @@ BASE = (
 )
 WITHOUT_3 = ("ctl,gpu-[1-3]", "ctl,gpu-[1-2]")
 NOTHING, RECONFIGURE = "nothing", "reconfigure"
-#: Kinds of change: what is replaced by what, and what that leads to on each node that changes.
+#: Kinds of change: texts and their replacements, and the effect on each node that changes.
 KINDS = {
     "new user": (
         ("  - {name: ann, uid: 20001, account: red}", "  - {name: ann, uid: 20001, account: red}\n"
@@ -75,7 +75,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A cluster of two compute nodes, with a third at hand, jobs on the first; stand-ins for drivers and exports."""
+    """A cluster of two compute nodes, with a third in reserve, jobs on the first; fake drivers and exports."""
     inventory = copied(SMALL, tmp_path_factory.mktemp("price") / "small", *BASE)
     done = gpupool("testbed", "up", inventory, "--network", NETWORK)
     assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 
 def program(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a program of this folder; the engine may not be imported beside xdist, which waits in threads."""
+    """Run a program of this folder in a process: the engine cannot be imported beside xdist, which waits in threads."""
     return subprocess.run(
         [sys.executable, str(Path(__file__).parent / name), *map(str, arguments)],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -111,13 +111,13 @@ def apply(testbed: Testbed) -> subprocess.CompletedProcess[str]:
 
 
 def running(testbed: Testbed) -> int:
-    """Count jobs that run and never did anything else."""
+    """Count jobs that have been running since their first start."""
     jobs = json.loads(testbed.out(HEAD, "squeue --json"))["jobs"]
     return sum(job["job_state"] == ["RUNNING"] and job["restart_cnt"] == 0 for job in jobs)
 
 
 def plan(testbed: Testbed) -> dict[str, str]:
-    """Return what a plan says that each node's changes lead to, also those that wait."""
+    """Return the effects of each node's changes in a plan, deferred changes included."""
     done = program("standins.py", "plan", testbed.inventory, "--on", "testbed", "--json")
     hosts = json.loads(done.stdout)["hosts"]
     refused = any(host["effect"] == "drain" for host in hosts.values())
@@ -139,7 +139,7 @@ def test_each_kind_of_change_has_its_price(testbed: Testbed) -> None:
 
 
 def invocations(testbed: Testbed) -> dict[str, str]:
-    """Return which run of systemd's each daemon is in, by daemon and node."""
+    """Return systemd's invocation ID of each daemon, by daemon and node."""
     daemons = [(HEAD, "slurmctld"), (HEAD, "slurmdbd"), ("gpu-1", "slurmd"), ("gpu-2", "slurmd")]
     ask = "systemctl show -p InvocationID --value"
     return {f"{daemon} on {node}": testbed.out(node, f"{ask} {daemon}") for node, daemon in daemons}
@@ -190,19 +190,19 @@ def test_a_key_that_asks_for_a_restart_restarts_just_its_daemons_and_jobs_go_on(
     assert running(testbed) == JOBS
 
 
-#: What a daemon, or systemd, says of it: it is told of new files, and it works.
+#: Log lines of a daemon, or of systemd about it: it gets new files, and it works.
 TOLD, WORKS = ("Reconfigure signal", "Stopping "), ("Running as primary controller", "Started ")
 
 
 def seconds_away(testbed: Testbed, daemon: str, cursor: str) -> float:
-    """Return how long a daemon was away after `cursor`, by the journal: from being told of a new file to working."""
+    """Return the seconds that a daemon was away after `cursor`, by the journal: from the signal until it works."""
     lines = testbed.out(HEAD, f"journalctl -u {daemon} -o json --after-cursor='{cursor}'").splitlines()
     rows = [(int(line["__MONOTONIC_TIMESTAMP"]), str(line["MESSAGE"])) for line in map(json.loads, lines)]
     told = next(at for at, text in rows if any(word in text for word in TOLD))
     return (max(at for at, text in rows if any(word in text for word in WORKS)) - told) / 1e6
 
 
-#: A folder that is not there: the trial of slurm.conf cannot see it, slurmctld dies of it.
+#: A folder that does not exist: the trial of slurm.conf cannot notice it, slurmctld dies of it.
 NO_FOLDER = "JobCompType: jobcomp/filetxt, JobCompLoc: /none/x, KillWait:"
 
 
@@ -233,10 +233,11 @@ def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
             "active",
             "small",
         ]
-        # 30 s are promised; a slow machine has as long as this command needs to start sixty times
+        # 30 s are promised; a slow machine may take as long as sixty starts of this command
         assert 0 < seconds_away(testbed, daemon, cursor) < max(30, 60 * start())
     (testbed.inventory / "inventory.yml").write_text(right)
-    # slurmd restarts for a key that it reads only then, whatever became of slurmctld, and once more when it is undone
+    # slurmd restarts for a key that it only reads at its start, even if slurmctld failed, and once more when it is
+    # undone
     later = plan(testbed)
     assert later in ({}, {"gpu-1": "restart slurmd", "gpu-2": "restart slurmd"}), "the controller has what it had"
     if later:
@@ -244,7 +245,7 @@ def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
     assert running(testbed) == JOBS
 
 
-#: It starts only with its number.
+#: It only starts with its own number.
 SPOILER = """\
 mkdir -p /root/spoiler; cd /root/spoiler; echo 7 > number; echo KillWait=20 > slurm.conf
 cat > /etc/systemd/system/spoiler.service <<'END'

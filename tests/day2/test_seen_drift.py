@@ -1,4 +1,4 @@
-"""What differs from the inventory is seen and left as it is; who changed nodes is in their own logs."""
+"""Differences from the inventory are shown and not changed; changes of nodes are in their own logs."""
 
 import json
 import re
@@ -26,7 +26,7 @@ STORAGE = """storage:
 software: {packages: {compute: [tree]}}
 qos:"""
 
-#: By hand: the node, the command, and the row that it becomes: node, what, inventory, file, live.
+#: Manual changes: the node, the command, and the resulting row: node, subject, inventory, file, live.
 SEEDS = [
     (CTL, "scontrol update partitionname=all maxtime=1-0",
      (CTL, "partition all MaxTime", "2-00:00:00", "2-00:00:00", "1-00:00:00")),
@@ -93,7 +93,7 @@ def runs(testbed: Testbed, *arguments: str) -> list[dict[str, Any]]:
 
 
 def counted(testbed: Testbed) -> dict[tuple[str, str], int]:
-    """Return what the controller counts by itself, by node and kind."""
+    """Return the controller's own counts of drift, by node and kind."""
     testbed.out(CTL, "systemctl start gpupool-drift")
     said = testbed.out(CTL, f"cat {METRICS}")
     assert "gpupool_controller_drift_read 1\n" in said
@@ -123,7 +123,7 @@ def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: 
     assert status == 3
     again = [(row["node"], row["what"]) for row in drift(testbed)[1]]
     assert again == [(row["node"], row["what"]) for row in rows], "something was reverted"
-    # by itself the controller sees what differs from its own slurm.conf, and that this is another one by now
+    # the controller's own timer sees differences from its slurm.conf, and that the inventory has another one by now
     seen_there = {row: count for row, count in counted(testbed).items() if count}
     assert seen_there == {(CTL, "file"): 1, (CTL, "slurm"): 2, (NODE, "slurm"): 1, (NODE, "state"): 1}
     told = testbed.out(CTL, "journalctl -q -o cat -u gpupool-drift")
@@ -163,7 +163,7 @@ def test_a_killed_apply_and_the_one_of_another_user_are_in_the_log_with_their_co
 
 
 def test_what_apply_leaves_is_still_seen_until_what_was_said_of_it_happens(testbed: Testbed) -> None:
-    """Files that apply has put back by now slurmctld had never read otherwise: it was not reconfigured for them."""
+    """slurmctld has never read the files that apply has restored meanwhile: it was not reconfigured for them."""
     for node, command, _ in SEEDS[:3]:
         testbed.out(node, command)
     assert testbed.apply("--limit", CTL).returncode == 0

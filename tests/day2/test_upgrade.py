@@ -1,4 +1,4 @@
-"""Slurm 24.11 becomes 26.05 by one line and one command; jobs run through kills and a broken database, too."""
+"""Slurm 24.11 is upgraded to 26.05 by one line and one command; jobs survive kills and a broken database."""
 
 import subprocess
 import sys
@@ -36,14 +36,14 @@ testbed: {nodes: "ctl,gpu-[1-2]"}
 JOBS = "squeue -h -a -o '%i %T %u %N %S' | sort"
 FIELDS = "JobID,User,Account,Partition,State,ExitCode,Submit,Start,Restarts,AllocTRES"
 ENDED = f"TZ=UTC sacct -anXP -S now-2days -E now -o {FIELDS}"
-#: The new slurmdbd converts its database, and is ended then: the former one cannot read what it leaves.
+#: Ends the new slurmdbd after it has converted its database, which the old slurmdbd cannot read.
 FAILING = "/etc/systemd/system/slurmdbd.service.d/failing.conf"
 FAIL = "[Service]\nExecStartPost=/bin/sh -c '! slurmdbd -V | grep -q 26.05'\n"
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A cluster of Slurm 24.11 on which jobs have ended, and two run: one of them starts steps all the time."""
+    """A cluster of Slurm 24.11 with ended jobs and two running ones: one of them starts steps all the time."""
     inventory = tmp_path_factory.mktemp("upgrade") / "site"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
@@ -54,7 +54,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         for script in ("srun true", "exit 3"):
             testbed.submit("ann", "-G 1", script)
         until(lambda: testbed.out(HEAD, f"{ENDED} -s completed,failed | wc -l") == "2", "two jobs have ended")
-        # slurmdbd knows of their end before slurmctld has forgotten them
+        # slurmdbd has recorded their end before slurmctld forgets them
         until(lambda: testbed.out(HEAD, "squeue -h -a -o %T | sort -u") == "RUNNING", "no job completes any more")
         yield testbed
     finally:
@@ -63,7 +63,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 @pytest.fixture(scope="module")
 def jobs(testbed: Testbed) -> str:
-    """Return the jobs that run, each with its node and its start: with a requeue it would have another one."""
+    """Return the running jobs, each with its node and its start, which a requeue would change."""
     running = testbed.out(HEAD, JOBS)
     assert [line.split()[:3] for line in running.splitlines()] == [["1", "RUNNING", "ann"], ["2", "RUNNING", "ann"]]
     return running
@@ -71,7 +71,7 @@ def jobs(testbed: Testbed) -> str:
 
 @pytest.fixture(scope="module")
 def known(testbed: Testbed) -> None:
-    """Have apt on all nodes know the new release."""
+    """Make the new release available to apt on all nodes."""
     script = (Path(__file__).parent / "upgrade_suite.sh").read_text()
     for node in testbed.cluster.nodes:
         testbed.out(node, "sh -s", text=script)
@@ -88,7 +88,7 @@ def upgrade(testbed: Testbed, *arguments: str) -> tuple[int, str]:
 
 
 def releases(testbed: Testbed) -> set[str]:
-    """Return the releases of Slurm's daemons on all nodes, as their packages have them."""
+    """Return the installed releases of Slurm's daemons on all nodes, by their packages."""
     ask = "dpkg-query -W -f='${Version}\\n' slurmctld slurmdbd slurmd 2>/dev/null | cut -d . -f 1,2 | grep ."
     return {line for node in testbed.cluster.nodes for line in testbed.out(node, f"{ask} || :").split()}
 
@@ -128,7 +128,7 @@ def is_new(testbed: Testbed, node: str, package: str) -> bool:
     return testbed.run(node, f"dpkg-query -W -f '${{Version}}' {package}").stdout.startswith("26.05")
 
 
-#: Moments at which the command is killed, in the order in which they come.
+#: Moments at which the command is killed, in their order.
 MOMENTS: dict[str, Callable[[Testbed], bool]] = {
     "slurmdbd has stopped": lambda testbed: not active(testbed, HEAD, "slurmdbd"),
     "slurmdbd is of the new release": lambda testbed: is_new(testbed, HEAD, "slurmdbd"),
@@ -140,7 +140,7 @@ MOMENTS: dict[str, Callable[[Testbed], bool]] = {
 
 
 def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> bool:
-    """Begin the command, or go on with it, and kill it when the moment is there; False where it has ended before."""
+    """Start or continue the command, and kill it at the moment; return False if it has ended before."""
     command = [sys.executable, "-m", "gpupool", "upgrade", str(testbed.inventory), "--on", "testbed", "--yes"]
     with (
         TemporaryFile("w+") as printed,
@@ -158,7 +158,7 @@ def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -
 def test_jobs_run_through_an_upgrade_that_is_killed_again_and_again(testbed: Testbed, jobs: str) -> None:
     wants(testbed, "26.05")
     before = history(testbed)
-    # what one run begins on a node ends there without it: a moment may be over before the next run comes to it
+    # a step begun on a node ends there without the run, so a moment may be over before the next run reaches it
     assert sum(killed(testbed, moment, is_there) for moment, is_there in MOMENTS.items()) >= 2
     code, printed = upgrade(testbed)
     assert code == 0, printed

@@ -1,4 +1,4 @@
-"""AAU AI Cloud's testbed as the tests of its guide use it."""
+"""AAU AI Cloud's testbed for the tests of its guide."""
 
 import os
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from tests.testbed.cluster import Testbed, gpupool, up
 PILOT, NODE, OTHER_NODE = "ai-pilot", "nv-ai-03", "nv-ai-01"
 #: In a group of the department `es`, in `cs`, and in `es` itself.
 USERS = ME, COLLEAGUE, NEWCOMER = "u1@student.aau.dk", "u2@cs.aau.dk", "u3@es.aau.dk"
-#: A key of the user's own for the way from one node to another, as ssh-keygen makes it.
+#: Creates a user's own key for ssh from one node to another, with ssh-keygen.
 _OWN_KEY = """cd ~/.ssh && { [ -e id_ed25519 ] || ssh-keygen -q -t ed25519 -N '' -f id_ed25519; } &&
 { grep -qxFf id_ed25519.pub authorized_keys || cat id_ed25519.pub >> authorized_keys; }"""
 
 
 def long_name(node: str) -> str:
-    """Return a node's name as Slurm has it."""
+    """Return the name of a node in Slurm."""
     return f"{node}.srv.aau.dk"
 
 
 @pytest.fixture(scope="session")
 def cloud() -> Iterator[Testbed]:
-    """AAU AI Cloud; its users have keys of their own."""
+    """AAU AI Cloud; each user has a key."""
     inventory = INVENTORY / "aau-ai-cloud"
     testbed = up(inventory, "10.177.0.0/16")
     for user in USERS:
@@ -36,7 +36,7 @@ def cloud() -> Iterator[Testbed]:
 
 @pytest.fixture
 def front(cloud: Testbed) -> Iterator[Terminal]:
-    """A log-in on its front-end. No job of before is left."""
+    """A log-in on its front-end, without jobs of earlier tests."""
     cloud.end_jobs()
     with Terminal(cloud, PILOT, ME) as terminal:
         yield terminal

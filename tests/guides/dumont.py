@@ -1,4 +1,4 @@
-"""The cluster of one guide, for both files of tests on it, and what users have there."""
+"""The cluster of Santos Dumont's guide, for both files of tests on it, with its users' software."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ K40, GDL = "sdumont3000", "sdumont4000"
 ME, COLLEAGUE, STRANGER, PROJECT = "usuario1", "usuario2", "usuario3", "projeto"
 SCRATCH = f"/scratch/{PROJECT}/{ME}"
 NETWORK = "10.178.0.0/16"
-#: Programs that say a version, and else are the node's own: file below /opt/sdumont, version, what they run.
+#: Programs that print a version, and otherwise run the node's own: file below /opt/sdumont, version, program to run.
 PROGRAMS = (
     ("gcc/7.4/bin/gcc", "gcc (GCC) 7.4.0", "false"),
     ("python/3.9.1/bin/python", "Python 3.9.1", "python3"),
@@ -25,7 +25,7 @@ PROGRAMS = (
 
 
 def install(testbed: Testbed, node: str) -> None:
-    """Put what the modules of the guide stand for on a node."""
+    """Install stand-ins for the software of the guide's modules on a node."""
     for path, version, runs in PROGRAMS:
         file = f"/opt/sdumont/{path}"
         text = f'#!/bin/sh\n[ "$1" != --version ] || {{ echo "{version}"; exit; }}\nexec {runs} "$@"\n'
@@ -34,17 +34,17 @@ def install(testbed: Testbed, node: str) -> None:
 
 
 def mine(testbed: Testbed, command: str, text: str = "", user: str = ME) -> str:
-    """Return what a command prints in the user's scratch."""
+    """Return the output of a command in the user's scratch."""
     return testbed.out(LOGIN, f"cd /scratch/*/{user} && {command}", user, text)
 
 
 def to_the_past(testbed: Testbed) -> None:
-    """Let all jobs have run two hours earlier: sreport shows whole hours of the past."""
+    """Move all jobs two hours into the past: sreport only shows past whole hours."""
     open_jobs = "sacct -anXP -S 2021-06-01 -s R,PD -o jobid"
     until(lambda: not testbed.out(CONTROLLER, open_jobs), "slurmdbd knows of all ends")
-    # a slurmctld that starts again tells slurmdbd again when jobs ended, not when they began; none is that long
+    # a restarted slurmctld sends the end of jobs to slurmdbd again, but not their start; no job is that long
     again = "7200 * ROUND((time_end - time_start) / 7200)"
-    day = 86400  # the cluster and its accounts have to be older than their jobs
+    day = 86400  # the cluster and its accounts must be older than their jobs
     changes = (
         f"UPDATE sdumont_job_table SET time_start = time_start + {again} WHERE time_end > time_start + 3600",
         "UPDATE sdumont_job_table SET time_start = time_start - 7200, time_eligible = time_start, "
@@ -59,7 +59,7 @@ def to_the_past(testbed: Testbed) -> None:
 
 @pytest.fixture(scope="session")
 def dumont() -> Iterator[Testbed]:
-    """Santos Dumont, with what the modules of its guide stand for."""
+    """Santos Dumont, with stand-ins for the software of its guide's modules."""
     inventory = INVENTORY / "santos-dumont"
     testbed = up(inventory, NETWORK)
     for node in (K40, "sdumont3001", GDL):

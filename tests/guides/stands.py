@@ -1,10 +1,10 @@
-"""What holds of every cluster that was deployed: nothing is left to change, and all checks of verify pass."""
+"""Tests of every deployed cluster: nothing is left to change, and all checks of verify pass."""
 
 from tests.testbed.cluster import Testbed, gpupool
 
 
 class Stands:
-    """Tests of a cluster that is the fixture `testbed` of whoever has them."""
+    """Tests of a cluster that is the fixture `testbed` of the subclass."""
 
     def test_nothing_is_left_to_change(self, testbed: Testbed) -> None:
         assert testbed.plan() == (0, {})
@@ -16,7 +16,7 @@ class Stands:
 
 
 class PutsBack(Stands):
-    """One cluster is enough to see that: what is put back on SkyNet, tests/testbed shows."""
+    """Tested on one cluster only: tests/testbed shows the corrections on SkyNet."""
 
     def test_a_change_by_hand_is_named_and_put_back(self, testbed: Testbed) -> None:
         database, head = (

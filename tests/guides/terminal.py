@@ -1,4 +1,4 @@
-"""A user's terminal on a node: what is typed, and what is printed."""
+"""A user's terminal on a node: input and output."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import Testbed
 
 _ENTER, _END, _INTERRUPT = "\n", "\x04", "\x03"
-#: Sequences that move the cursor, colour, or name the window.
+#: Sequences that move the cursor, set colours, or name the window.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 
 
 class Terminal:
-    """A log-in on a node, with a terminal, as a person has one. It ends with the test."""
+    """A log-in on a node with a terminal, as a person has. It ends with the test."""
 
     def __init__(self, testbed: Testbed, node: str, user: str, prompt: str = r"\$ \Z") -> None:
         assert testbed.target.testbed
@@ -28,7 +28,7 @@ class Terminal:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "TERM": "xterm"},  # ssh tells the node
+            env={**os.environ, "TERM": "xterm"},  # ssh sends TERM to the node
         )
         self._text, self._seen = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -44,25 +44,25 @@ class Terminal:
         self._reader.join()
 
     def type(self, line: str, shown: str = r"\$ \Z") -> str:
-        """Type a line; return what is printed from then on, up to what ends in this, which is a prompt as a rule."""
+        """Type a line; return the output from then on, until it matches `shown`, usually a prompt."""
         self._seen = len(self._text)
         self._put(line + _ENTER)
         return self.wait_for(shown)
 
     def press_ctrl_d(self, shown: str = r"\$ \Z") -> str:
-        """End the shell or program that reads."""
+        """End the shell or program that reads the input."""
         self._seen = len(self._text)
         self._put(_END)
         return self.wait_for(shown)
 
     def press_ctrl_c(self, shown: str = r"\$ \Z") -> str:
-        """Interrupt what runs."""
+        """Interrupt the running program."""
         self._seen = len(self._text)
         self._put(_INTERRUPT)
         return self.wait_for(shown)
 
     def wait_for(self, shown: str) -> str:
-        """Wait until this is printed, a regular expression; return all that came since the last line was typed."""
+        """Wait until the output matches a regular expression; return the output since the last line was typed."""
         until(
             lambda: self.shows(shown) or self._ssh.poll() is not None,
             f"the terminal shows {shown!r}",
@@ -73,10 +73,10 @@ class Terminal:
         return new
 
     def wait_for_salloc(self) -> str:
-        """Wait for the prompt of a salloc's shell; return all that came since the last line was typed.
+        """Wait for the prompt of a salloc's shell; return the output since the last line was typed.
 
-        salloc gives its shell the terminal when that has begun already: on a busy machine the shell has stopped by
-        then, and waits for somebody to continue it.
+        salloc gives its shell the terminal only after the shell has started: on a busy machine the shell has stopped by
+        then, and must be continued.
         """
 
         def prompts() -> bool:
@@ -87,7 +87,7 @@ class Terminal:
         return self._new()
 
     def shows(self, shown: str) -> bool:
-        """Return whether this was printed, a regular expression, since the last line was typed."""
+        """Return whether the output since the last line was typed matches a regular expression."""
         return re.search(shown, self._new()) is not None
 
     def _new(self) -> str:

@@ -1,6 +1,6 @@
-"""The slides of AAU AI Cloud, in their order: what a user types, as it is printed there, and what comes of it.
+"""The slides of AAU AI Cloud, in their order: a user's commands as printed there, and their results.
 
-Where the guide's own line does not work, it is typed as printed and shown to fail, and then in the form that works.
+If the guide's own line does not work, it is typed as printed and shown to fail, and then in the form that works.
 Singularity's chapter is in test_aau_singularity.py.
 """
 
@@ -17,15 +17,15 @@ from tests.testbed.cluster import Testbed
 
 NODES = (NODE, OTHER_NODE)
 GATEWAY = "sshgw"
-#: The storage plays a user's laptop, too: nothing else of the cluster goes by its network.
+#: The storage node also plays a user's laptop: the rest of the cluster does not use its network.
 LAPTOP, LAPTOPS = "storage", r"# \Z"
-ADDRESS = "192.0.2.7"  # of a network for documents, RFC 5737: nobody's
+ADDRESS = "192.0.2.7"  # of the network for documentation, RFC 5737: not assigned to any host
 PASSCODE = "corr3ct-Horse-9"
 RELINQUISHED = r"Relinquishing job allocation[\s\S]*\$ \Z"
 
 
 def allocate(front: Terminal) -> None:
-    """Type the guide's salloc, and return with its shell's prompt."""
+    """Type the guide's salloc, and return at its shell's prompt."""
     front.type(f"salloc --time=20:00 --nodelist={NODE}.srv.aau.dk", "are ready for job")
     front.wait_for_salloc()
 
@@ -34,7 +34,7 @@ def allocate(front: Terminal) -> None:
 
 
 def used(cloud: Testbed, account: str, user: str = "") -> tuple[int, float]:
-    """Return what sshare has of an account, or a user in it: its usage in CPU seconds, and its fair share."""
+    """Return the usage in CPU seconds and the fair share of an account, or of a user in it, in sshare."""
     rows = cloud.out(PILOT, f"sshare -anP -A {account} -o account,user,rawusage,fairshare").splitlines()
     usage, share = next(row.split("|")[2:] for row in rows if row.strip().startswith(f"{account}|{user}|"))
     return int(usage), float(share or 0)
@@ -42,7 +42,7 @@ def used(cloud: Testbed, account: str, user: str = "") -> tuple[int, float]:
 
 @pytest.mark.promise("AAU-002")
 def test_a_department_that_used_much_stands_behind_one_that_used_little(cloud: Testbed, front: Terminal) -> None:
-    """What a group has used counts for its department: a colleague in `es` who never ran a job waits behind `cs`."""
+    """The usage of a group counts for its department: a colleague in `es` who never ran a job waits behind `cs`."""
     cloud.out(PILOT, "sacctmgr -i modify account cs,es,es.shj set RawUsage=0")
     until(lambda: used(cloud, "es")[0] == 0, "the usage of before is forgotten")
     much = cloud.submit(ME, "-c 14 --gres=gpu:1", "sleep 10")
@@ -83,7 +83,7 @@ def test_a_home_is_closed_to_others(cloud: Testbed) -> None:
 
 @pytest.fixture
 def passcodes(cloud: Testbed) -> Iterator[None]:
-    """The user's passcode, which is the site's matter: a password on the gateway and on the front-end."""
+    """A password on the gateway and on the front-end in place of the user's passcode, which the site would issue."""
     for node in (GATEWAY, PILOT):
         cloud.out(node, "chpasswd", text=f"{ME}:{PASSCODE}\n")
     yield
@@ -93,7 +93,7 @@ def passcodes(cloud: Testbed) -> Iterator[None]:
 
 @pytest.fixture
 def laptop(cloud: Testbed, passcodes: None) -> Iterator[Terminal]:
-    """A machine of the user's own inside the network; it has a file, and no key."""
+    """A machine of the user inside the network; it has a file, and no key."""
     cloud.out(LAPTOP, "mkdir -p ~/Download && echo mine > ~/Download/testfile")
     with Terminal(cloud, LAPTOP, "root", prompt=LAPTOPS) as terminal:
         yield terminal
@@ -250,7 +250,7 @@ def test_looking_things_up_and_cancelling(cloud: Testbed, front: Terminal) -> No
 
 @pytest.mark.promise("AAU-030", "AAU-061")
 def test_sacct_knows_the_fields_of_the_guide(cloud: Testbed, front: Terminal) -> None:
-    """As printed there, a blank begins the second line, and sacct takes it for an argument of its own."""
+    """As printed, the second line begins with a blank, and sacct takes it for a separate argument."""
     job = cloud.submit(ME, "--gres=gpu:1", "true")
     cloud.wait_for(job, "COMPLETED")
     first, second = "User,JobID,Jobname,partition,", "state%30,time,start,end,elapsed,qos,ReqMem,AllocGRES"
@@ -261,8 +261,8 @@ def test_sacct_knows_the_fields_of_the_guide(cloud: Testbed, front: Terminal) ->
     assert "AllocGRES has been removed, please use AllocTRES" in front.type(f"/usr/bin/{line}"), "by Slurm's own"
 
 
-#: Has slurmdbd keep a job of now as one of two hours, days ago, on a cluster that is older than that: reports
-#: end with the day before. $1 the job.
+#: Turns a current job in slurmdbd into one of two hours, days ago, on a cluster that is older than that: reports end
+#: with the day before. $1 the job.
 AGED = """
 tables=aicloud day=86400
 mariadb slurm_acct_db <<END
@@ -341,7 +341,7 @@ def test_arrays_and_dependencies(cloud: Testbed, front: Terminal) -> None:
 # Tools, tips and tricks
 
 
-#: Says of each GPU that it is asked for what NVIDIA's own says, but once: there is no driver.
+#: Prints the same for each requested GPU as NVIDIA's program, but only once: there is no driver.
 NVIDIA_SMI = """#!/bin/sh
 echo 'index, timestamp, utilization.gpu [%]'
 echo '0, 2026/11/23 08:00:00.000, 97 %'
@@ -384,7 +384,7 @@ def test_raid_is_a_disk_of_each_node(cloud: Testbed, front: Terminal) -> None:
 
 @pytest.mark.promise("AAU-055")
 def test_a_job_with_a_gpu_may_wait_for_memory(cloud: Testbed, front: Terminal) -> None:
-    """The guide's `--mem=64G` helps where a job needs more; one that waits for memory is helped by asking for less."""
+    """The guide's `--mem=64G` helps a job that needs more memory; a job that waits for memory needs a smaller one."""
     left = 5000
     for node in NODES:
         memory = cloud.cluster.nodes[node].memory

@@ -1,4 +1,4 @@
-"""The slides of AAU AI Cloud, their chapter on Singularity, in its order; images come from a registry of the test's."""
+"""The chapter on Singularity in the slides of AAU AI Cloud, in its order; images come from a registry of the test."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PROMPT = r"(Singularity|Apptainer)> \Z"
 PROGRAMS = {
     "python": '#!/bin/sh\nPYTHONPATH=/usr/bin exec python3 "$@"\n',
     "tensorflow.py": 'print("tensorflow is a stand-in")\n',
-    # installs what it is asked for as a file that can be imported
+    # installs its argument as a file that can be imported
     "pip": "#!/bin/sh\necho \"print('$2 is installed')\" > /usr/bin/$2.py\n",
     "ipython": """#!/usr/bin/python
 count = 1
@@ -28,7 +28,7 @@ while (line := input(f"In [{count}]: ")) != "exit":
     count += 1
 """,
 }
-#: Takes a number, and writes it where results go.
+#: Takes a number, and writes it to the folder for results.
 EXAMPLE = "import sys\nopen('/output_data/made', 'w').write(sys.argv[1])\n"
 
 
@@ -42,13 +42,13 @@ def images(cloud: Testbed) -> Iterator[None]:
 
 @pytest.fixture
 def here(cloud: Testbed, images: None, front: Terminal) -> Terminal:
-    """A terminal on the front-end in a folder of the user's, with the data that the guide's examples have."""
+    """A terminal on the front-end in a folder of the user, with the data of the guide's examples."""
     cloud.out(PILOT, "mkdir -p mnist-data output_data; rm -f output_data/made; cat > example.py", ME, EXAMPLE)
     return front
 
 
 def pulled(cloud: Testbed, source: str, file: str) -> None:
-    """Have an image in the user's home, as the guide pulls it."""
+    """Make sure that an image is in the user's home, pulled as in the guide."""
     cloud.out(PILOT, f"[ -e {file} ] || srun singularity pull docker://{source}", ME)
 
 
@@ -75,7 +75,7 @@ def test_an_image_of_nvidia_is_pulled(cloud: Testbed, here: Terminal) -> None:
 
 @pytest.mark.promise("AAU-038", "AAU-043", "AAU-067")
 def test_a_copy_is_there_for_all(cloud: Testbed, here: Terminal) -> None:
-    """One node fetches it for all. The inventory's timer would look again in an hour; here an admin does."""
+    """One node downloads it for all. The inventory's timer would run again in an hour; here an admin starts it."""
     cloud.out(OTHER_NODE, "systemctl start gpupool-images")
     assert cloud.out(PILOT, f"stat -c '%U %a' {COPY}", ME) == "root 644"
     for user, node in ((ME, NODE), (COLLEAGUE, OTHER_NODE)):
@@ -93,7 +93,7 @@ def test_interactive_work_with_a_gpu_ends_with_the_last_exit(cloud: Testbed, her
     assert "gres/gpu=1" in cloud.job(cloud.out(PILOT, "squeue -h -o %A"))["AllocTRES"]
     assert f"({ME})" in here.type("id", PROMPT)
     assert "Permission denied" in here.type("touch /usr/bin/mine", PROMPT) or "Read-only" in here.wait_for(PROMPT)
-    # of the GPUs that --nv brings in, the job's own fence opens one
+    # of the GPUs that --nv brings in, the job's device cgroup opens one
     look = "for gpu in /dev/nvidia[0-9]*; do { exec 3<$gpu; } 2>&1; done | grep -c 'No such device'"
     assert re.search(r"^1$", here.type(look, PROMPT), re.MULTILINE)
     here.type("ipython", r"In \[1\]: \Z")

@@ -1,7 +1,7 @@
-"""The user guide of Arandu, in its order: what a user types, as it is printed there, and what comes of it.
+"""The user guide of Arandu, in its order: a user's commands as printed there, and their results.
 
-A name in square brackets of the guide is a name of the test's. Where the guide's own line does not work, it is typed as
-printed and shown to fail, and then in the form that works.
+A name in square brackets of the guide is replaced by a name of the test. If the guide's own line does not work, it is
+typed as printed and shown to fail, and then in the form that works.
 """
 
 import re
@@ -46,7 +46,7 @@ class TestItStands(PutsBack):
 
 @pytest.fixture
 def master(arandu: Testbed) -> Iterator[Terminal]:
-    """A log-in on the master: `ssh myuser@c4aiscm1`. No job of before is left, and no container: those keep ports."""
+    """A log-in on the master: `ssh myuser@c4aiscm1`, without jobs or containers of earlier tests (they keep ports)."""
     arandu.end_jobs()
     for node in (DGX, *WORKSTATIONS):
         arandu.out(node, "docker ps -aq | xargs -r docker rm -f")
@@ -69,7 +69,7 @@ def test_people_log_in_on_the_master_which_is_the_controller_and_no_worker(arand
 
 
 def logged_in(arandu: Testbed, password: str) -> paramiko.SSHClient:
-    """Return a log-in of the colleague's on the master, by this password and no key."""
+    """Return a log-in of the colleague on the master, by this password and without a key."""
     client = paramiko.SSHClient()
     client.load_host_keys(str(arandu.target.ssh["ssh_known_hosts_file"]))
     address = str(arandu.cluster.nodes[MASTER].address)
@@ -141,7 +141,7 @@ def test_a_gpu_is_asked_for_by_gres(master: Terminal) -> None:
 
 @pytest.mark.promise("ARA-017")
 def test_a_job_without_partition_goes_where_it_fits(arandu: Testbed, master: Terminal) -> None:
-    # up to the prompt: srun reads what is typed before
+    # until the prompt: srun would read earlier input
     assert re.search(r"(?m)^c4aiscw\d$", master.type("srun --gres=gpu:1 hostname"))
     assert re.search(rf"(?m)^{DGX}$", master.type("srun --gres=gpu:8 hostname"))
 
@@ -169,7 +169,7 @@ AS_PRINTED, CORRECTED = f"{PYTORCH} -w /workspace/data", f"-w /workspace/data {P
 
 
 def printed(arandu: Testbed, job: str, folder: str = "~") -> str:
-    """Return the output file of a job that has ended."""
+    """Return the output file of an ended job."""
     arandu.wait_for(job, "COMPLETED")
     return until(
         lambda: text if "Done" in (text := arandu.run(MASTER, f"cat {folder}/slurm_out_{job}.txt", ME).stdout) else "",
@@ -214,7 +214,7 @@ def test_a_container_opens_in_the_workspace_without_gpus(arandu: Testbed, dgx: T
 
 @pytest.mark.promise("ARA-028", "ARA-029", "ARA-041")
 def test_the_gpus_of_a_container_are_those_of_the_job(arandu: Testbed, master: Terminal) -> None:
-    """A colleague has the first GPU: by a count docker gives that one, by the numbers of the job it does not."""
+    """A colleague has the first GPU: with a count docker gives that one, with the numbers of the job it does not."""
     arandu.wait_for(arandu.submit(COLLEAGUE, "-p arandu --gres=gpu:1"), "RUNNING")
     master.type("srun -p arandu --gres=gpu:1 --pty -u bash -i")
     line = f"docker run {FOR_ME} -it --rm {OWN_GPUS} {PYTORCH}"
@@ -276,7 +276,7 @@ def test_a_notebook_on_the_dgx_is_reached_by_colleagues(arandu: Testbed, dgx: Te
 
 @pytest.mark.promise("ARA-038", "ARA-044")
 def test_the_script_that_starts_a_notebook(arandu: Testbed, master: Terminal) -> None:
-    """As printed it asks for no GPU, and reads a variable on the master, where it is empty; then the corrected one."""
+    """As printed it requests no GPU, and reads a variable on the master, where it is empty; then the right script."""
     line = f"srun -p arandu --pty -u docker run {FOR_ME} {OWN_GPUS} -p 8888:8888 --rm -it {PYTORCH}"
     broken = f"#!/bin/bash\n{line} -c jupyter notebook --allow-root --ip=0.0.0.0 --port=8888 --no-browser\n"
     arandu.out(MASTER, "rm -f startjupyter.sh; cat > startjupyter.sh", ME, broken)
@@ -288,7 +288,7 @@ def test_the_script_that_starts_a_notebook(arandu: Testbed, master: Terminal) ->
 
 @pytest.mark.promise("ARA-023", "ARA-040", "ARA-047", "ARA-048")
 def test_a_network_is_trained_in_the_background(arandu: Testbed, master: Terminal) -> None:
-    """The program is a stand-in that writes what the guide's writes: PyTorch is the image's matter."""
+    """The program is a stand-in that writes the guide's output: PyTorch would be part of the image."""
     program = "open('models/trained_model.pt', 'w').write('trained')\nprint('Result: y')\n"
     folder = "rm -rf background_job; mkdir -p background_job/code background_job/models"
     arandu.out(MASTER, f"{folder}; cat > background_job/code/main.py", ME, program)

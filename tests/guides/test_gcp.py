@@ -1,6 +1,6 @@
-"""The user guide of a Slurm cluster on Google Cloud, in its order: what a user types, and what comes of it.
+"""The user guide of a Slurm cluster on Google Cloud, in its order: a user's commands and their results.
 
-Its nodes are off until a job wants them. What the guide leaves open about that comes after it.
+Its nodes are off until a job needs them. Tests of cases that the guide does not describe come after it.
 """
 
 import os
@@ -27,7 +27,7 @@ NETWORK = "10.179.0.0/16"
 INSTALLER = (Path(__file__).parents[1] / "shared" / "conda_installer.sh").read_text()
 MINICONDA = "Miniconda3-py310_23.10.0-1-Linux-x86_64.sh"
 STALE = "gpupool: elastic: older than the inventory: run gpupool apply"
-#: Lists the GPUs that the job may open, as the driver's own does; there is no driver.
+#: Lists the GPUs that the job may open, as the driver's program does; there is no driver.
 SMI = """#!/bin/sh
 for device in /dev/nvidia[0-9]*; do
   (: < "$device") 2>&1 | grep -q 'not permitted' || echo "GPU ${device#/dev/nvidia}"
@@ -49,7 +49,7 @@ def mlmini(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 @pytest.fixture
 def login(mlmini: Testbed) -> Iterator[Terminal]:
-    """A log-in where users work, without any job of before."""
+    """A log-in on the login node, without jobs of earlier tests."""
     mlmini.end_jobs()
     with Terminal(mlmini, LOGIN, ME) as terminal:
         yield terminal
@@ -57,7 +57,7 @@ def login(mlmini: Testbed) -> Iterator[Terminal]:
 
 @pytest.fixture
 def off(mlmini: Testbed, login: Terminal) -> Testbed:
-    """The cluster with all its workers off, as Slurm has it and for real."""
+    """The cluster with all its workers off, in Slurm and in fact."""
     switch_off(mlmini)
     return mlmini
 
@@ -75,7 +75,7 @@ def switch_off(mlmini: Testbed) -> None:
 
 
 def asked_off(mlmini: Testbed) -> bool:
-    """Ask Slurm to switch off those that are not off; False, so that one looks again."""
+    """Ask Slurm to switch off the workers that are on; return False, for a caller that polls."""
     awake = [node for node, state in states(mlmini).items() if state == {"IDLE", "CLOUD"}]
     for node, state in states(mlmini).items():
         if "POWERED_DOWN" in state and is_on(mlmini, node):
@@ -108,7 +108,7 @@ def is_off(mlmini: Testbed, node: str) -> bool:
 
 
 def switched(mlmini: Testbed, power: str) -> list[str]:
-    """Return the nodes that were ever switched on, or off, in the order in which they were."""
+    """Return the nodes that were ever switched on, or off, in order."""
     return re.findall(
         rf"(\S+): switching it {power}$", mlmini.out(CONTROLLER, "journalctl -u gpupool-elastic -o cat"), re.M
     )
@@ -223,7 +223,7 @@ which python
 
 @pytest.mark.promise("GCP-022", "GCP-023", "GCP-024", "GCP-028")
 def test_miniconda_is_installed_by_its_user_and_activated_in_a_job(mlmini: Testbed, login: Terminal) -> None:
-    """The installer is a stand-in with the same questions: the world is out of reach."""
+    """The installer is a stand-in with the same questions: the internet cannot be reached."""
     assert "GNU Wget" in login.type("wget --version")
     mlmini.out(LOGIN, f"rm -rf miniconda3 job.out .conda; cat > {MINICONDA}", ME, INSTALLER)
     login.type(f"bash {MINICONDA}", r"press ENTER to continue\s+>>> \Z")
@@ -239,7 +239,7 @@ def test_miniconda_is_installed_by_its_user_and_activated_in_a_job(mlmini: Testb
     assert mlmini.out(LOGIN, "cat job.out", ME) == f"/home/{ME}/miniconda3/envs/myenv/bin/python"
 
 
-# Nodes that are off while nothing wants them
+# Nodes that are off while they are not needed
 
 
 @pytest.mark.promise("GCP-017", "GCP-033")
@@ -257,13 +257,13 @@ def test_twenty_jobs_wake_two_nodes_once(off: Testbed) -> None:
 def test_nodes_without_jobs_are_off_again(mlmini: Testbed, login: Terminal) -> None:
     assert mlmini.out(LOGIN, "srun -p g2 hostname", ME) in WORKERS
     until(lambda: all(is_off(mlmini, node) for node in ALL), "all are off", lambda: str(states(mlmini)))
-    # a user sees them all the same
+    # users see the nodes nevertheless
     assert mlmini.out(LOGIN, "sinfo -h -N -o '%N %t'", ME).split() == [w for n in sorted(ALL) for w in (n, "idle~")]
 
 
 @contextmanager
 def _occupied(mlmini: Testbed, node: str) -> Iterator[None]:
-    """Give a node's address to another container: docker then refuses to start the node."""
+    """Give a node's address to another container, so that docker refuses to start the node."""
     assert mlmini.target.testbed
     name = mlmini.container("in-the-way")
     image = docker("inspect", "--format", "{{.Config.Image}}", mlmini.container(node))
@@ -286,14 +286,14 @@ def test_a_node_that_cannot_start_is_marked_and_its_job_goes_elsewhere(off: Test
         assert "Address already in use" in reason(mlmini, first)
         assert ended(mlmini, job)["NodeList"] == second
         assert mlmini.job(job)["Restarts"] == "1"
-    # an admin who has mended it
+    # an admin resumes the repaired node
     mlmini.out(CONTROLLER, f"scontrol update nodename={first} state=resume")
     assert mlmini.out(LOGIN, f"srun -p g2 -w {first} hostname", ME) == first
 
 
 def test_a_controller_that_restarts_while_a_node_starts_loses_nothing(off: Testbed) -> None:
     mlmini = off
-    # the wish is there, and nobody has acted on it
+    # the request exists, and elastic has not acted on it
     mlmini.out(CONTROLLER, "systemctl stop gpupool-elastic")
     job = mlmini.submit(ME, "-p g2 --gpus=1", "sleep 1")
     until(lambda: any("POWERING_UP" in state for state in states(mlmini).values()), "a node is to start")
@@ -313,7 +313,7 @@ def test_nodes_that_are_off_are_no_error_for_the_admin(off: Testbed) -> None:
 
 
 class TestItStands(Stands):
-    """So it does while its nodes sleep."""
+    """The tests of every cluster, while the nodes are off."""
 
     @pytest.fixture
     def testbed(self, off: Testbed) -> Testbed:
@@ -332,13 +332,13 @@ def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(of
     until(lambda: STALE in reason(mlmini, first), "the node is named", lambda: reason(mlmini, first))
     until(lambda: mlmini.job(job)["JobState"] == "PENDING", "its job waits")
     assert not mlmini.out(first, "readlink /etc/localtime").endswith(zone)
-    # it is on, and waits for this
+    # the node is on, and waits for an apply
     done = mlmini.apply()
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"asleep: {', '.join(ALL[1:])}" in done.stdout
     assert ended(mlmini, job)["NodeList"] == first
     assert mlmini.out(first, "readlink /etc/localtime").endswith(zone)
-    # the others are woken for it by hand
+    # the others are powered up for the apply by hand
     mlmini.out(CONTROLLER, f"scontrol update nodename={','.join(ALL[1:])} state=power_up")
     for node in ALL[1:]:
         until(lambda node=node: STALE in reason(mlmini, node), f"{node} is named", lambda: str(states(mlmini)))

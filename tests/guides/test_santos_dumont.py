@@ -1,6 +1,6 @@
-"""The guide of Santos Dumont, in its order: what a user types, as it is printed there, and what comes of it.
+"""The guide of Santos Dumont, in its order: a user's commands as printed there, and their results.
 
-What modules bring is a stand-in of the test; the modules are the inventory's. What a project may use is in
+The software of modules is a stand-in of the test; the modules are the inventory's. The budget of a project is tested in
 test_santos_dumont_budget.py, on the same cluster.
 """
 
@@ -37,14 +37,14 @@ BACK = rf"@{LOGIN}:[\s\S]*\$ \Z"
 
 @pytest.fixture
 def login(dumont: Testbed) -> Iterator[Terminal]:
-    """A log-in: `ssh USERNAME@login.sdumont.lncc.br`. No job of before is left."""
+    """A log-in: `ssh USERNAME@login.sdumont.lncc.br`, without jobs of earlier tests."""
     dumont.end_jobs()
     with Terminal(dumont, LOGIN, ME) as terminal:
         yield terminal
 
 
 def submitted(text: str) -> str:
-    """Return the number of a job that sbatch has taken."""
+    """Return the number of a job from the output of sbatch."""
     job = re.search(r"Submitted batch job (\d+)", text)
     assert job, text
     return job[1]
@@ -98,7 +98,7 @@ def test_files_go_to_scratch_and_logs_come_back(dumont: Testbed, login: Terminal
 
 @pytest.mark.promise("SDU-009")
 def test_old_files_leave_scratch_and_homes_stay(dumont: Testbed) -> None:
-    # sixty days are five seconds now: no user can set back when a file was changed
+    # sixty days are five seconds here: no user can set back when a file was changed
     settings = "/etc/gpupool/usage.json"
     dumont.out(SERVER, f'rm -f /var/lib/gpupool/purge/*; sed -i.kept \'s/"seconds": 5184000/"seconds": 5/\' {settings}')
     try:
@@ -190,7 +190,7 @@ def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) 
 
 @pytest.mark.promise("SDU-031")
 def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
-    """ssh from the head asks for no password, since nodes have neither homes nor keys."""
+    """ssh from the head needs no password, as nodes have neither homes nor keys."""
     job = mine(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
     nodes = dumont.wait_for(job, "RUNNING")
     assert nodes["NumNodes"] == "2"
@@ -200,7 +200,7 @@ def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
         for other in (COLLEAGUE, "root"):
             refused = dumont.run(LOGIN, f"{ssh} {other}@{K40} true", ME)
             assert "Permission denied" in refused.stderr, refused
-        # a node's word counts for nothing
+        # a node cannot vouch for users
         refused = dumont.run(LOGIN, f"{ssh} {K40} {ssh} -o HostbasedAuthentication=yes sdumont3001 true", COLLEAGUE)
         assert "Permission denied" in refused.stderr, refused
     finally:
@@ -220,7 +220,7 @@ def test_an_exclusive_job_sees_all_gpus_and_a_step_those_that_it_asks_for(dumont
 
 @pytest.mark.promise("SDU-014", "SDU-057")
 def test_packages_of_pip_stay_in_scratch(dumont: Testbed) -> None:
-    """Without a package of the world: a module laid where pip puts a user's own."""
+    """Without downloading a package: a module is written where pip puts a user's own."""
     where = mine(dumont, "srun -p nvidia_dev python3 -m site --user-site")
     assert where.startswith(f"{SCRATCH}/.local/lib/python3")
     mine(dumont, f"srun -p nvidia_dev sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
@@ -261,7 +261,7 @@ def test_an_experiment_is_queued_from_scratch(dumont: Testbed, login: Terminal) 
             LOGIN, f"cat > experiments/cityscapes/{name}.py", ME, f"import sys\nprint('{name}', *sys.argv[1:])\n"
         )
     login.type("cd")
-    # the guide does not say where: nodes have no homes
+    # the guide does not name an output file, and nodes have no homes
     refused = login.type("sbatch runners/cityscapes.sh")
     assert "Compute nodes do not have /prj: submit from another directory, or set one with --chdir." in refused
     assert "Submitted" not in refused

@@ -1,4 +1,4 @@
-"""What jobs cost on Santos Dumont, and what a project may use in all: nobody gets more than its budget."""
+"""Prices of jobs on Santos Dumont, and the budget of a project, which no project can exceed."""
 
 import json
 import re
@@ -17,19 +17,19 @@ REFUSED = r"Account projeto has (\S+) UA left of its budget of (\S+) UA, and thi
 
 
 def table(dumont: Testbed, account: str = PROJECT, user: str = "") -> dict[str, float]:
-    """Return what `budget` says of an account, in UA."""
+    """Return the table of `budget` for an account, in UA."""
     rows = json.loads(dumont.out(LOGIN, "budget --json", ME))["budgets"]
     row = next(row for row in rows if (row["account"], row["user"]) == (account, user))
     return {key: row[key] / HOUR for key in ("limit", "used", "running", "left")}
 
 
 def refresh(dumont: Testbed) -> None:
-    """What the timer does every minute."""
+    """Run the service that the timer starts every minute."""
     dumont.out(CONTROLLER, "systemctl start gpupool-budgets")
 
 
 def leave(dumont: Testbed, hours: int) -> None:
-    """Let the project have so many UA left, to the minute."""
+    """Set the budget so that the project has this many UA left, to the minute."""
     minutes = -int(-table(dumont)["used"] * 60 // 1) + hours * 60
     dumont.out(CONTROLLER, f"sacctmgr -i modify account {PROJECT} set GrpTRESMins=billing={minutes}")
     until(lambda: hours <= table(dumont)["left"] < hours + 0.02, "slurmctld knows of the budget")
@@ -37,7 +37,7 @@ def leave(dumont: Testbed, hours: int) -> None:
 
 
 def refused(dumont: Testbed, command: str, user: str = ME) -> str:
-    """Return why a command of a user is refused."""
+    """Return the reason why a command of a user is refused."""
     done = dumont.run(LOGIN, f"cd /scratch/*/{user} && {command}", user)
     assert done.returncode, done.stdout
     return done.stderr
@@ -82,7 +82,7 @@ def test_ten_left_are_enough_for_nine_and_not_for_eleven(ten: Testbed) -> None:
     ten.wait_for(job, "RUNNING")
     assert table(ten)["running"] + table(ten)["used"] == pytest.approx(9 + ten_used(ten), abs=0.02)
     refresh(ten)
-    # what runs may end early: the next one is told, and waits
+    # running jobs may end early, so the next job waits, and its user gets a message
     waits = ten.run(LOGIN, f"cd {SCRATCH} && sbatch {NODE} -t 15 --wrap true", ME)
     assert re.search(r"has \S+ UA left, of which running jobs may need \S+ UA: this job may wait", waits.stderr)
     other = waits.stdout.split()[-1]
@@ -92,7 +92,7 @@ def test_ten_left_are_enough_for_nine_and_not_for_eleven(ten: Testbed) -> None:
 
 
 def ten_used(dumont: Testbed) -> float:
-    """Return what was used before the 10 UA that are left now."""
+    """Return the usage of the project before the 10 UA that are left now."""
     return table(dumont)["limit"] - 10
 
 
@@ -118,7 +118,7 @@ def test_the_most_that_a_job_may_cost_counts(ten: Testbed, options: str, cost: f
 
 @pytest.mark.promise("SDU-027")
 def test_no_change_of_a_job_gets_around_the_budget(ten: Testbed) -> None:
-    """A change that the plugin cannot price, as that of an exclusive job, is taken, and the job never starts."""
+    """A change that the plugin cannot price, as that of an exclusive job, is accepted, and the job never starts."""
     shared = mine(ten, "sbatch --parsable -H -p nvidia -n 24 -t 10 -o /dev/null --wrap true")
     assert re.search(REFUSED, refused(ten, f"scontrol update job={shared} timelimit=40"))
     whole = mine(ten, f"sbatch --parsable -H {NODE} -t 10 --wrap true")
@@ -163,14 +163,14 @@ def test_a_coordinator_divides_the_budget_and_cannot_raise_it(ten: Testbed) -> N
         used = table(ten)["used"]
     finally:
         ten.out(CONTROLLER, f"sacctmgr -i delete user {ME} account=part; sacctmgr -i delete account part; {share}-1")
-    # nor do those come back who have left, nor what they used with them
+    # nor do accounts that have left appear again, nor their usage
     ten.out(CONTROLLER, "systemctl restart slurmctld")
     until(lambda: ten.run(CONTROLLER, "scontrol ping").returncode == 0, "slurmctld runs again")
     assert table(ten)["used"] == used
 
 
 def table_used(dumont: Testbed, user: str) -> float:
-    """Return what a user of the project has used, in UA."""
+    """Return the usage of a user of the project, in UA."""
     shares = json.loads(dumont.out(CONTROLLER, "sshare --all --json"))["shares"]["shares"]
     usage = next(share for share in shares if (share["name"], share["parent"]) == (user, PROJECT))["tres"]["usage"]
     return float(next(tres["value"] for tres in usage if tres["name"] == "billing")) / HOUR
@@ -198,7 +198,7 @@ def test_sreport_and_our_table_agree_to_the_hundredth(dumont: Testbed) -> None:
     to_the_past(dumont)
     command = "sreport -nP -t seconds -T billing cluster AccountUtilizationByUser start=2021-06-01 end=now"
     rows = [line.split("|") for line in dumont.out(LOGIN, f"{command} Accounts={PROJECT}", ME).splitlines()]
-    # users of an account that has left have lines, too
+    # users of an account that has left also have lines
     users = [row for row in rows if row[2]]
     assert [row[:4] for row in users if row[1] == PROJECT] == [
         ["sdumont", PROJECT, ME, "User One"],

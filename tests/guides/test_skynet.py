@@ -1,8 +1,8 @@
-"""The user guide of SkyNet, in its order: what a user types, as it is printed there, and what comes of it.
+"""The user guide of SkyNet, in its order: a user's commands as printed there, and their results.
 
-What tests/testbed types in the guide's own words is not typed again: commands.tsv names the test. The author's user
-name, lab and files are those of a user of the testbed. Where the guide's own line does not work, it is typed as printed
-and shown to fail, and then in the form that works.
+Commands that tests/testbed types in the guide's own words are not typed again: commands.tsv names the test. The
+author's user name, lab and files are replaced by those of a user of the testbed. If the guide's own line does not work,
+it is typed as printed and shown to fail, and then in the form that works.
 """
 
 import re
@@ -22,7 +22,7 @@ SUBMITTED = r"Submitted batch job (\d+)"
 
 @pytest.fixture
 def head(idle: Testbed) -> Iterator[Terminal]:
-    """A log-in on the head node, with no files of before: `ssh <headnode>`."""
+    """A log-in on the head node, without files of earlier tests: `ssh <headnode>`."""
     clean = f"rm -rf {FLASH} ~/flash ~/codebase ~/miniconda3 ~/job.sh ~/train.* ~/main.py ~/started ~/go ~/ended ~/full"
     idle.out(HEAD, clean, ME)
     with Terminal(idle, HEAD, ME) as terminal:
@@ -31,7 +31,7 @@ def head(idle: Testbed) -> Iterator[Terminal]:
 
 
 def submitted(shown: str) -> str:
-    """Return the number of the job that sbatch names."""
+    """Return the number of a job from the output of sbatch."""
     job = re.search(SUBMITTED, shown)
     assert job, shown
     return job[1]
@@ -91,13 +91,13 @@ CONDA = "conda() { export CONDA_DEFAULT_ENV=$2; }\n"
 
 @pytest.fixture
 def codebase(idle: Testbed, head: Terminal) -> None:
-    """A program, and a stand-in for conda: what .bashrc reads of a user's own."""
+    """A program, and a stand-in for conda: the part that a user's .bashrc reads."""
     idle.out(HEAD, "mkdir codebase && cat > codebase/train.py", ME, PROGRAM)
     idle.out(HEAD, "mkdir -p miniconda3/etc/profile.d && cat > miniconda3/etc/profile.d/conda.sh", ME, CONDA)
 
 
 def printed(idle: Testbed, job: str) -> str:
-    """Return what a job has printed that ends well."""
+    """Return the output of a job that must end successfully."""
     idle.wait_for(job, "COMPLETED")
     text: str = until(lambda: idle.run(HEAD, "cat train.out", ME).stdout, "the job's output is there")
     return text
@@ -198,7 +198,7 @@ def test_a_directory_says_what_it_holds(idle: Testbed) -> None:
         idle.out("multivac", f"rm -rf /pskynet1/{user}")
 
 
-#: Server and path, size, and where they are mounted, of what the guide prints; two sizes are the nominal ones.
+#: Server and path, size, and mount point of each line in the guide; two sizes are the nominal ones.
 DF = """\
 multivac.cc.gatech.edu:/pskynet1                       50T   41T  8.7T  83% /coc/pskynet1
 multivac.cc.gatech.edu:/pskynet2                       30T   22T  8.2T  73% /coc/pskynet2
@@ -260,7 +260,7 @@ REQUESTS = {
     "--constraint=rtx_6000": "clippy",
     "--constraint=a40": "a40-01",
     "-p short,user-overcap": r"\S+",
-    # what the guide has in jobs alone
+    # the guide has these in jobs only
     "--gpus-per-node=rtx_6000:1": "clippy",
     "--gpus a40:1 --cpus-per-task 15": "a40-01",
 }
@@ -305,7 +305,7 @@ def test_nodes_and_their_gpus(head: Terminal) -> None:
 
 
 def test_a_file_is_emptied_before_it_is_removed(head: Terminal) -> None:
-    """In a home that is full rm fails at first: tests/vm shows that, with a real quota."""
+    """In a full home rm fails at first: tests/vm shows that, with a real quota."""
     head.type("head -c 1000000 /dev/zero > ~/full")
     head.type("cat /dev/null > ~/full")
     assert re.search(r"(?m)^0$", head.type("stat -c %s ~/full"))

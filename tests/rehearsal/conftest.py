@@ -1,4 +1,4 @@
-"""What several files of rehearsals need."""
+"""Fixtures for several files of rehearsals."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from gpupool.rehearsal.twin import container as twin_container
 
 @pytest.fixture(scope="module")
 def apart() -> Iterator[None]:
-    """Twins of a name of their own: others come and go in other processes meanwhile."""
+    """Give the twins a separate name: other processes start and remove twins meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
         yield

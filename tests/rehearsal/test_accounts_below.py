@@ -1,4 +1,4 @@
-"""Whom a partition's accounts let in: from Slurm 24.11 on what is said of an account holds for those below it."""
+"""Access by a partition's accounts: from Slurm 24.11, the setting of an account applies to the accounts below it."""
 
 from pathlib import Path
 

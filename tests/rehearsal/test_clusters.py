@@ -1,4 +1,4 @@
-"""Four clusters that promise little of what labs are promised: what they promise is kept, and the rest is not tried."""
+"""Four clusters whose labs have few promises: those are kept, and the others are not tested."""
 
 import pytest
 from rehearsing import outcomes, told, tried

@@ -1,4 +1,4 @@
-"""Backups of a twin restored on another: with the next Slurm that may read them, and refused where they are broken."""
+"""Backups of a twin restored on another: with the next Slurm that can read them, and refused if they are broken."""
 
 import json
 import shlex
@@ -31,13 +31,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, str]:
-    """What the twin said before it was copied."""
+    """The twin's output before it was copied."""
     return {}
 
 
 @pytest.fixture(scope="module")
 def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The backups that the nodes' own program makes of a 24.11 on which one job has ended and one waits."""
+    """Backups by the nodes' own program of a Slurm 24.11 with one ended and one pending job."""
     folder = tmp_path_factory.mktemp("copies")
     with Twin.start(cluster) as twin:
         options = ("--partition=all", "--gpus=1", "--output=/dev/null")
@@ -46,7 +46,7 @@ def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.Temp
         done = f"sacct -nXj {first} -o State | grep -q COMPLETED"
         twin.do(f"n=0; until {done}; do n=$((n+1)); [ $n -lt 600 ] || exit 1; sleep 0.5; done", "the first job")
         told |= {command: twin.do(command, command).out for command in (SACCT, QUEUE, ACCOUNTS)}
-        # what slurmctld writes every five minutes only, and 26.05 does not start without, it writes at its end
+        # slurmctld writes this file only every five minutes and at its end, and 26.05 does not start without it
         twin.do(f"scontrol shutdown slurmctld; until [ -e {STATE}/assoc_usage ]; do sleep 0.2; done", "slurmctld's end")
         twin.do(MAKE, "backup")
         listed = json.loads(twin.do(f"PYTHONPATH=/usr/local/lib/gpupool python3 -m backup list {SETTINGS}", "list").out)

@@ -1,4 +1,4 @@
-"""A partition's limit on each account on a real slurmctld: one account reaches it, another is not in its way."""
+"""A partition's limit for each account on a real slurmctld: one account reaches it, and another is not affected."""
 
 from collections.abc import Iterator
 

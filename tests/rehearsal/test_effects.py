@@ -1,4 +1,4 @@
-"""The table of effects against a live cluster: keys are changed, and what is promised happens. Needs docker."""
+"""The table of effects on a live cluster: keys are changed, and the promised effect happens. Needs docker."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from gpupool.slurm.keys.effects import NOTHING, RECONFIGURE, RELOAD, effect
 CONF, DBD = "/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"
 VERSION = "24.11"
 
-#: Keys of slurm.conf: a new value, and what `scontrol show config` says then.
+#: Keys of slurm.conf: a new value, and its form in `scontrol show config`.
 GLOBAL = {
     "AccountingStorageEnforce": ("associations,limits,qos", "associations,limits,qos"),
     "BatchStartTimeout": ("11", "11 sec"),
@@ -40,7 +40,7 @@ GLOBAL = {
     "TaskProlog": ("/bin/true", "/bin/true"),
     "UnkillableStepTimeout": ("181", "181 sec"),
 }
-#: Of lines in slurm.conf: what is replaced by what, the key, and how the new value is seen.
+#: Lines in slurm.conf: a text and its replacement, the key, and where the new value is shown.
 LINES = (
     ("partition", "MaxTime", "MaxTime=240", "MaxTime=300", "show partition red", "MaxTime=05:00:00"),
     ("partition", "PriorityTier", "PriorityTier=10", "PriorityTier=20", "show partition red", "PriorityTier=20"),
@@ -56,7 +56,7 @@ LINES = (
         "NodeName=gpu-9",
     ),
 )
-#: Keys of slurmdbd.conf and what `sacctmgr show config` says then.
+#: Keys of slurmdbd.conf and their new form in `sacctmgr show config`.
 DATABASE = {
     "ArchiveDir": ("/var/tmp", "/var/tmp"),
     "DebugLevel": ("debug", "debug"),
@@ -87,7 +87,7 @@ def done(result: Result) -> str:
 
 def shown(twin: Twin, command: str) -> dict[str, str]:
     pairs = (line.partition("=")[::2] for line in done(twin.run(command)).splitlines() if "=" in line)
-    # a key of several values is told as KEY[0]
+    # a key with several values is shown as KEY[0]
     return {key.strip().lower().partition("[")[0]: value.strip() for key, value in pairs}
 
 

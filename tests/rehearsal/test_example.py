@@ -6,7 +6,7 @@ from rehearsing import outcomes, told, tried
 from gpupool.rehearsal.twin import cannot
 from gpupool.slurm.releases import SUPPORTED, Supported
 
-# two labs with one person each, who lend to everybody but not to each other
+# two labs with one person each, who lend to all others but not to each other
 NOT_MADE = {"least", "owned", "spill", "user-overcap", "labmate", "overcap-first"}
 
 

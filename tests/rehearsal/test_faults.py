@@ -1,4 +1,4 @@
-"""The rehearsal finds what is wrong, and nothing else: faults are put into the compiled data, after every check."""
+"""The rehearsal finds exactly the faults that are put into the compiled data, after every check."""
 
 import copy
 import re
@@ -32,7 +32,7 @@ def line(key: str, value: str) -> Fault:
 
 
 def one_gpu_too_many(compiled: Compiled) -> Compiled:
-    """Return vision-lab a GPU that it has not contributed."""
+    """Give vision-lab one GPU more than it has contributed."""
     entities = copy.deepcopy(dict(compiled.entities))
     entities["accounts"]["vision-lab"]["GrpTRES"]["gres/gpu"] += 1
     return replace(compiled, entities=entities)
@@ -61,13 +61,13 @@ def test_a_fault_breaks_exactly_its_promises(fault: Fault, broken: set[str]) -> 
 
 
 def without_rule(name: str) -> Fault:
-    """Return the fault that takes a rule out of the submit plugin's list."""
+    """Return the fault that removes a rule from the submit plugin's list."""
     row = rf'(?m)^  {{ data = "{name}", .*\n'
     return in_file("/etc/slurm/job_submit.lua", lambda text: re.sub(row, "", text))
 
 
 def more_jobs(compiled: Compiled) -> Compiled:
-    """Return users no limit on the jobs that they have submitted."""
+    """Remove the users' limit on submitted jobs."""
     entities = copy.deepcopy(dict(compiled.entities))
     for qos in entities["qos"].values():
         qos.pop("MaxSubmitPU", None)

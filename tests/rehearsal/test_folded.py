@@ -1,4 +1,4 @@
-"""What is folded means the same to Slurm's own programs, of each version: node lines, and entities. Needs docker."""
+"""Folded node lines and entities have the same meaning for Slurm's own programs, in each version. Needs docker."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from gpupool.slurm.releases import SUPPORTED
 
 CONF = "/etc/slurm/slurm.conf"
 _NODE = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}\n'
-# numbers that grow a digit, that have zeros, that go down, that have none; addresses that are elsewhere
+# numbers that gain a digit, that have zeros, that decrease, no numbers; addresses in another order
 _NAMES = {
     **{f"gpu-{number}": f"10.90.2.{number}" for number in (8, 9, 10, 11)},
     **{f"n{number:03}": f"10.90.3.{100 - number}" for number in (7, 8, 98, 99)},
@@ -29,7 +29,7 @@ _LIMITS = "Account,User,ParentName,GrpTRES,GrpTRESMins,GrpJobs,GrpWall,MaxTRES,M
 
 @pytest.fixture(scope="module", params=SUPPORTED)
 def twin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    """A cluster whose nodes are all alike, but for one in the middle."""
+    """A cluster whose nodes are all alike, except one in the middle."""
     rows = [_NODE.replace("gpu-[1-2]", name).replace("10.90.2.[1-2]", at) for name, at in _NAMES.items()]
     rows[5] = rows[5].replace("gpus: {a40: 8}", "gpus: {a40: 4}, features: [odd]")
     cluster = changed(
@@ -46,7 +46,7 @@ def twin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _nodes(twin: Twin) -> list[dict[str, str]]:
-    """Return what slurmctld says of each node's configuration, in its order."""
+    """Return slurmctld's configuration of each node, in its order."""
     lines = twin.run("scontrol -o show nodes").out.splitlines()
     pairs = [[word.partition("=") for word in line.split()] for line in lines]
     return [{key: value for key, _, value in words if key in _SHOWN} for words in pairs]

@@ -1,4 +1,4 @@
-"""The guard on a real slurmctld whose submit plugin refuses nothing: what jobs may hold does not hang on the plugin."""
+"""The guard on a real slurmctld whose submit plugin refuses nothing: jobs are limited without the plugin."""
 
 from collections.abc import Iterator
 from dataclasses import replace

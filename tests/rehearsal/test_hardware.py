@@ -1,4 +1,4 @@
-"""Hardware as it is, on real slurmctld and slurmd with device files that stand in. Needs docker."""
+"""Hardware of several kinds, on real slurmctld and slurmd with fake device files. Needs docker."""
 
 import os
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ CORES = f"box: {{cpus: 64, sockets: 2, cores: 16, threads: 2, real_memory: 51500
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    """Three nodes, each of a kind, that give whole cores to jobs."""
+    """Three nodes of different kinds, which allocate whole cores to jobs."""
     changes = [
         ("a40: {models: [A40]}", TYPES),
         (BOX, CORES),
@@ -47,7 +47,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
 
 
 def shown(twin: Twin, node: str) -> dict[str, str]:
-    """Return what slurmctld says of a node."""
+    """Return the fields of a node in slurmctld."""
     words = twin.run(f"scontrol -o show node {node}").out.split()
     return dict(word.split("=", 1) for word in words if "=" in word)
 

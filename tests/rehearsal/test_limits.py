@@ -1,4 +1,4 @@
-"""Limits and times as slurmctld takes them: refused at once, held back at a second step, given where none is asked."""
+"""Limits and times in slurmctld: refused at once, held at a second check, set by default."""
 
 import re
 from collections.abc import Iterator
@@ -141,7 +141,7 @@ def _shown(twin: Twin, number: str | Refusal) -> dict[str, str]:
 
 def _charged(twin: Twin, number: str | Refusal) -> str | None:
     shown = _shown(twin, number)
-    # Slurm 22.05 has one field for what is requested, and for what a running job has
+    # Slurm 22.05 has one field for the requested TRES, and for those of a running job
     return shown.get("AllocTRES", shown.get("TRES")) if shown["JobState"] == "RUNNING" else None
 
 

@@ -19,7 +19,7 @@ GROUPS = '  - name: short\n    nodes: "@compute"\n'
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    """The example's, with a user in both labs, and `short` for the group of one of them."""
+    """The example's twin, with a user in both labs, and `short` for the group of one of them."""
     cluster = changed(
         INVENTORY / "example",
         tmp_path_factory.mktemp("members"),

@@ -1,4 +1,4 @@
-"""Limits in minutes on a real slurmctld of each version: what a user has used counts, and no time is no refusal."""
+"""Limits in minutes on a real slurmctld of each version: past usage counts; no time limit is no refusal."""
 
 import re
 from collections.abc import Iterator

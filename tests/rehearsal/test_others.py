@@ -1,4 +1,4 @@
-"""The clusters of other sites: a real slurmctld takes what they are compiled to, and labs get what they own."""
+"""The clusters of other sites: a real slurmctld accepts their compiled files, and labs get the GPUs they own."""
 
 import os
 import re
@@ -20,9 +20,9 @@ from gpupool.rehearsal.twin import container as twin_container
 
 OTHERS = INVENTORY / "others"
 FOLDERS = sorted(path.parent.name for path in OTHERS.glob("*/inventory.yml"))
-MOST = 100  # slurmds of a twin; a larger cluster's has some nodes of each kind, and those that labs own
-OF_EACH = {"hyak-klone": 5}  # so many that its labs find what they own in the pool; of others two
-REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock"]  # have labs
+MOST = 100  # slurmds of a twin; of a larger cluster, some nodes of each kind, and the nodes that labs own
+OF_EACH = {"hyak-klone": 5}  # so many that its labs find their GPUs in the pool; two of each kind in other clusters
+REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock"]  # clusters with labs
 
 
 @cache
@@ -33,7 +33,7 @@ def of_folder(folder: str) -> Cluster:
 
 
 def smaller(cluster: Cluster, each: int) -> Cluster:
-    """Return a cluster with `each` of the nodes that are like others: of the same model, in the same partitions."""
+    """Return a cluster with only `each` of similar nodes: of the same model, in the same partitions."""
     owned = {name for account in cluster.accounts.values() for name in account.nodes}
     places = {
         name: tuple(label for label, partition in cluster.partitions.items() if name in partition.nodes)
@@ -64,7 +64,7 @@ def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
 
 
 def gres(node: Node) -> str:
-    """Return what slurmctld shows of a node's resources."""
+    """Return the resources of a node in slurmctld."""
     gpus = [f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()]
     return ",".join([*gpus, *(f"{name}:{count}" for name, count in node.gres.items())]) or "(null)"
 
@@ -74,7 +74,7 @@ def test_every_node_is_idle_with_its_gpus(twin: Twin) -> None:
     shown = twin.run("scontrol -o show node").out.splitlines()
     nodes = [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in shown]
     wanted = {node.slurm_name: ("IDLE", str(node.cpus), gres(node)) for node in twin.cluster.having("compute")}
-    # gpu:a40:8(S:0): slurmctld adds the sockets, where it knows them
+    # gpu:a40:8(S:0): slurmctld adds the sockets if it knows them
     seen = {
         node["NodeName"]: (node["State"], node["CPUTot"], re.sub(r"\(S:[^)]*\)", "", node["Gres"])) for node in nodes
     }

@@ -1,4 +1,4 @@
-"""The report as a lab head opens it: in a browser, without a network; the pictures are kept in build/rehearsal."""
+"""The report opened by a lab head: in a browser, without a network; the pictures are kept in build/rehearsal."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from rehearsed import CAPS, rehearsal
 from gpupool.rehearsal.report.page import page
 
 SHOTS = Path(__file__).parents[2] / "build" / "rehearsal"
-# nothing gets out: the proxy is a door that nobody opens
+# no connection leaves: the proxy is a port without a listener
 QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-sync"),
     *(
@@ -46,7 +46,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def _open(chromium: str, file: Path, *options: str) -> str:
-    """Open a file in a browser of its own and give what it prints."""
+    """Open a file in a separate browser and return the output."""
     profile = file.parent / f"profile-{time.monotonic_ns()}"
     done = subprocess.run(
         [chromium, *QUIET, f"--user-data-dir={profile}", *options, file.as_uri()],
@@ -60,9 +60,9 @@ def _open(chromium: str, file: Path, *options: str) -> str:
 
 
 def _asked(log: Path) -> set[str]:
-    """Return every address that a page asked for, from its browser's log of the network.
+    """Return every address that a page requested, from the browser's log of the network.
 
-    What a browser asks of its maker (updates, the time) has no page as its origin, and goes nowhere here.
+    The browser's own requests (updates, the time) have no page as their origin, and fail here.
     """
     asks = [event.get("params") or {} for event in json.loads(log.read_text())["events"]]
     return {
@@ -89,7 +89,7 @@ def test_a_page_that_does_ask_would_be_seen(chromium: str, tmp_path: Path) -> No
 
 
 def test_the_timeline_has_every_lab_where_a_reader_sees_it(chromium: str, report: Path) -> None:
-    """What is drawn and how big, asked of the browser itself once the page's own script has run."""
+    """The browser itself reports the drawn elements and their size, after the page's script has run."""
     probe = """
       const seen = [...document.querySelectorAll(".row.lab")].map((row) => {
         const box = row.querySelector("svg").getBoundingClientRect(), owned = row.querySelector("path.owned").getBBox();

@@ -1,4 +1,4 @@
-"""Who is preempted on a real slurmctld, and what becomes of it: by the tiers of partitions, and by QoS."""
+"""Preemption on a real slurmctld, and the preempted jobs: by the tiers of partitions, and by QoS."""
 
 from collections.abc import Iterator
 

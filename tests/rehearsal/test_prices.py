@@ -1,4 +1,4 @@
-"""The price of GPUs by their type on a real slurmctld: a job pays for the GPUs that it was given."""
+"""The price of GPUs by their type on a real slurmctld: a job pays for its allocated GPUs."""
 
 import re
 from collections.abc import Iterator

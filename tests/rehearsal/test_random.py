@@ -1,4 +1,4 @@
-"""An inventory that check accepts gives files that a real slurmctld and slurmd accept. Needs docker.
+"""An inventory that check accepts produces files that a real slurmctld and slurmd accept. Needs docker.
 
 `script/fuzz --slurm 500` tries more; the seed is that of the inventories.
 """
@@ -37,5 +37,5 @@ def test_what_they_do_not_take_is_seen(slurm: fuzz_taken.Slurm, parameters: dict
 
 
 def faulty(cluster: Cluster, parameters: dict[str, str]) -> Cluster:
-    """Return a cluster with what check would not have accepted."""
+    """Return a cluster with a fault that check would not accept."""
     return replace(cluster, slurm=cluster.slurm.model_copy(update={"parameters": parameters}))

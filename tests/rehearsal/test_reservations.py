@@ -1,4 +1,4 @@
-"""Reservations of the inventory on a real slurmctld of each version: made, used, left alone, changed and taken away."""
+"""Reservations of the inventory on a real slurmctld of each version: created, used, kept, changed and removed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -41,7 +41,7 @@ def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.T
 
 @pytest.fixture
 def own(twin: Twin) -> Iterator[list[Reservation]]:
-    """What the inventory says; afterwards there is no reservation left."""
+    """The reservations of the inventory; none is left afterwards."""
     yield reservations(twin.cluster)
     end_jobs(twin)
     twin.run("scontrol -o show reservation | sed -n 's/^ReservationName=\\([^ ]*\\).*/\\1/p' >/tmp/names")
@@ -83,7 +83,7 @@ def test_a_second_time_nothing_is_to_be_done(twin: Twin, own: list[Reservation])
     assert (second.changes, second.strange) == ({}, []), twin.run("scontrol -o show reservation").out
     live = state(twin).live["course"]
     assert (live.every, live.start.strftime("%A %H:%M"), live.free_after) == ("WEEKLY", "Monday 10:00", 1800)
-    # as when it has been there once
+    # as after its first occurrence
     later = (live.start + timedelta(days=7)).isoformat()
     twin.do(f"scontrol update ReservationName=course StartTime={later} Duration=120", "a week later")
     assert state(twin).live["course"].start == datetime.fromisoformat(later)
@@ -104,7 +104,7 @@ def test_its_accounts_jobs_run_in_it_and_no_others(twin: Twin, own: list[Reserva
     assert isinstance(outside, str), outside
     until(lambda: [job for job in twin.jobs() if job.array == outside and job.reason], "bea's waits for the nodes")
     assert not [job for job in twin.jobs() if job.array == outside and job.state == "RUNNING"]
-    # a job keeps it: it is said, and it goes when the job has ended
+    # a job holds it: the message names the job, and the reservation is removed after the job has ended
     gone = twin.run(difference(state(twin), []).script())
     assert gone.code
     assert "reservation course: slurmctld says" in gone.err

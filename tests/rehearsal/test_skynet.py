@@ -15,11 +15,11 @@ PROMISES = [
 def test_every_promise_of_skynet_is_kept_at_full_size() -> None:
     rehearsal = tried("skynet")
     assert not outcomes(rehearsal, "broken", "void"), told(rehearsal)
-    # its labs own a number of GPUs of any type, and none of its partitions asks jobs for GPUs
+    # its labs own a number of GPUs of any type, and none of its partitions requires jobs to request GPUs
     assert outcomes(rehearsal, "not made") == {"least", "owned"}, told(rehearsal)
     # the pool was full of borrowers, and then full of owners
     assert max(sum(moment.borrowed.values()) for moment in rehearsal.moments) == 284
     assert (
         max(sum(moment.owned.values()) for moment in rehearsal.moments) >= 284 - 32
-    )  # one lab's people share the rest
+    )  # the users of one lab share the rest
     assert max(len(moment.owned) for moment in rehearsal.moments) == 14

@@ -1,4 +1,4 @@
-"""The twin for real: it stands, runs jobs, loses a node and leaves nothing behind. Needs docker."""
+"""A real twin: it starts, runs jobs, loses a node and leaves nothing behind. Needs docker."""
 
 import os
 import signal
@@ -25,14 +25,14 @@ EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 
 @pytest.fixture(scope="module")
 def twin(apart: None) -> Iterator[Twin]:
-    """The example inventory's."""
+    """The twin of the example inventory."""
     with Twin.start(load(EXAMPLE)) as twin:
         yield twin
 
 
 @pytest.fixture
 def idle(twin: Twin) -> Twin:
-    """The same without a job."""
+    """The same twin without jobs."""
     twin.clear()
     return twin
 
@@ -151,7 +151,7 @@ def test_a_twin_whose_owner_was_killed_is_removed_by_the_next(twin: Twin) -> Non
     other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert other.stdout is not None
     name = other.stdout.readline().strip()
-    # it lives, and so does ours
+    # that container runs, and so does ours
     assert twin_container.remove_orphans() == []
     assert {name, twin.name} <= _twins()
     os.kill(other.pid, signal.SIGKILL)

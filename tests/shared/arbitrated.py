@@ -1,4 +1,4 @@
-"""Queues for tests of the arbiter, and what it decides on them."""
+"""Queues for tests of the arbiter, and its decisions on them."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from gpupool.programs.arbiter.room import Node, Room
 from gpupool.slurm import queue
 from gpupool.slurm.jobs import Entry, entries
 
-# a grace time of a minute, as in nothing recorded
+# a grace time of one minute, which no recorded queue has
 RULES = Settings(
     labmates=("user-overcap",),
     grace={"user-overcap": 60, "overcap": 60},
@@ -65,7 +65,7 @@ def job(name: str, **other: object) -> Job:
 
 
 def waits(name: str, **other: object) -> Job:
-    """Return a job of one GPU of a labmate that waits on the lab's cap."""
+    """Return a pending job of one GPU of a labmate that waits for the lab's cap."""
     some: dict[str, object] = {
         "partitions": ("short",),
         "user": "u2",
@@ -76,7 +76,7 @@ def waits(name: str, **other: object) -> Job:
 
 
 def capped(seen: Iterable[Job], cap: float, account: str = "a") -> Limits:
-    """Return the limits of a lab whose cap is this, and what its jobs use."""
+    """Return the limits of a lab with this cap, and the usage of its jobs."""
     used = sum(job.amount("gres/gpu") for job in seen if job.account == account)
     return Limits({account: Limit({"gres/gpu": cap}, {"gres/gpu": used})}, {account: "root"}, {})
 
@@ -87,12 +87,12 @@ def node(gpus: float, used: float, name: str = "n1") -> Node:
 
 
 def read(text: str) -> list[Job]:
-    """Return the jobs of `squeue --json`, as it was recorded of each release."""
+    """Return the jobs of the output of `squeue --json`, as recorded from each release."""
     return [jobs.of(Entry({"nice": 0, **entry.fields})) for entry in entries(text)]
 
 
 def shown(text: str, mark: str) -> str:
-    """Return recorded jobs of `squeue --json` as squeue shows them in columns with a mark."""
+    """Return recorded jobs of `squeue --json` in squeue's columns, separated by `mark`."""
     lines = []
     for entry in entries(text):
         row = {key: _value(entry, key) for key in queue.COLUMNS}
@@ -101,7 +101,7 @@ def shown(text: str, mark: str) -> str:
 
 
 def mark_of(command: list[str]) -> str:
-    """Return the mark of the command that shows the queue."""
+    """Return the separator of the command that shows the queue."""
     return command[-1].partition(",")[0].partition(":0")[2]
 
 

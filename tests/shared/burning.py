@@ -1,10 +1,10 @@
-"""Processes of a user that burn CPUs, and how many CPUs the user really gets, by the kernel's own count."""
+"""Processes of a user that burn CPUs, and the CPU time of the user as the kernel counts it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-#: Takes a node, a command and a user; gives what it prints.
+#: Takes a node, a command and a user; returns the output.
 Run = Callable[..., str]
 _LOOPS = 4
 _BURN = f"for i in $(seq {_LOOPS}); do setsid sh -c 'while :; do :; done' burn >/dev/null 2>&1 & done"
@@ -17,7 +17,7 @@ done"""
 
 
 class Taken(NamedTuple):
-    """How many CPUs a user takes, and how often the kernel has made the user wait."""
+    """The CPU time of a user, and how often the kernel throttled the user."""
 
     cpus: float
     throttled: int
@@ -25,7 +25,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def burning(run: Run, node: str, user: str) -> Iterator[None]:
-    """Have four loops of a user run on a node; they outlive the session that starts them."""
+    """Run four loops of a user on a node; they outlive the session that starts them."""
     run(node, _BURN, user)
     try:
         yield
@@ -34,12 +34,12 @@ def burning(run: Run, node: str, user: str) -> Iterator[None]:
 
 
 def has_controller(run: Run, node: str) -> bool:
-    """Return whether the kernel shares CPUs among users there: not in a container where v1 of control groups does."""
+    """Return whether the kernel shares CPUs among users on the node; not in a container with control groups v1."""
     return "cpu" in run(node, "cat /sys/fs/cgroup/cgroup.controllers").split()
 
 
 def taken(run: Run, node: str, user: str) -> Taken:
-    """Return what a user takes of the CPUs of a node now."""
+    """Return the CPU usage of a user on a node so far."""
     used, when, waited, used_later, later, waited_later = run(node, _LOOK.format(user=user)).split()
     cpus = (int(used_later) - int(used)) / 1e6 / (float(later) - float(when))
     return Taken(cpus, int(waited_later) - int(waited))

@@ -1,4 +1,4 @@
-"""Changes of a plan for tests, from how they are listed."""
+"""Changes of a plan for tests, made from their listed form."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from gpupool.wording import changed
 
 
 def change_of(operation: str, diff: str = "", effect: Effect = NOTHING) -> Change:
-    """Return a change of a file that is listed as "Step | item", with its diff."""
+    """Return a change of a file, listed as "Step | item", with its diff."""
     step, _, item = operation.partition(" | ")
     return Change(Kind.FILE, item, (Aspect(diff=diff),), step=step, effect=effect)
 
 
 def words(changes: Iterable[Change]) -> dict[str, str | None]:
-    """Return what a plan shows of changes, by their names."""
+    """Return the output of a plan for these changes, by their names."""
     return {change.name: changed(change) for change in changes}

@@ -1,4 +1,4 @@
-"""One inventory that uses the whole language and holds: the commented example with all of it switched on."""
+"""A valid inventory that uses every key: the commented example with everything switched on."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ def everything(folder: Path) -> dict[str, Any]:
     data["cluster"].pop("totals")
     del data["accounts"][1]["limits"]["group"]["mem"]
     del data["scheduler"]["default_memory"]["per_node"]
-    # Slurm preempts by the tiers of partitions or by QoS
+    # Slurm preempts either by the tiers of partitions or by QoS
     del data["qos"]["scavenger"], data["qos"]["urgent"]
-    del data["slurm"]["exact_accounting"]  # caps of accounts that another system makes are not known
-    # each lab owns in another form: GPUs of types, and a node
+    del data["slurm"]["exact_accounting"]  # with accounts from another system, their caps are unknown
+    # each lab owns a different form of resources: GPUs of types, and a node
     del data["accounts"][0]["contributed_gpus"], data["accounts"][1]["contributed_gpus"]
     data["accounts"][0]["owns"] = {"a40": 2, "rtx_6000": 2}
     data["accounts"].insert(2, {"name": "node-lab", "kind": "lab", "gid": 5099, "owns": "rtx-02"})
@@ -44,10 +44,10 @@ def everything(folder: Path) -> dict[str, Any]:
     data["cluster"] |= {"src": "L1", "inferred": ["name"]}
     data["examples"] = ["job.sh"]
     data["slurm"] |= {"state": "/srv/slurm"}
-    # of what Slurm's own words may say, some text
+    # some text for each key that takes Slurm's own words
     data["hardware"]["small"]["parameters"] = {"CpuBind": "core"}
     data["slurm"]["cgroup"]["parameters"]["CgroupReleaseAgentDir"] = "/run/agents"
-    # a user without a unix group, a purge, and a type of GPU for sbash: each is written somewhere of its own
+    # a user without a Unix group, a purge, and a type of GPU for sbash: each is written to a different file
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
     data["access"]["password_login"] = True
     data["scheduler"]["private_data"] = ["jobs"]

@@ -1,6 +1,6 @@
-"""A stand-in for the way to the nodes of a cluster: a model answers, and each question is kept, in order.
+"""A fake connection to the nodes of a cluster: a model answers, and each command is recorded in order.
 
-Scripts that talk to slurmctld run in a real shell, with the model behind `scontrol`, `squeue`, `scancel` and `sleep`.
+Scripts that ask slurmctld run in a real shell, with the model behind `scontrol`, `squeue`, `scancel` and `sleep`.
 """
 
 import json
@@ -33,7 +33,8 @@ _SCRIPTS = {
         ("gpupool.joining", "network"),
     ]
 }
-#: Asks the model by descriptor 3, each word with a null byte behind it, and reads lines of its answer from 4.
+#: Sends the words to the model through descriptor 3, each with a null byte after it; reads the lines of the answer from
+#: 4.
 _PROGRAM = r"""
 printf '%s\0' "${0##*/}" "$@" '' >&3
 read -r code out err <&4
@@ -44,7 +45,7 @@ exit "$code"
 
 
 class Clock:
-    """Stands for the module `time`: sleeping takes no time, and has happen what is due meanwhile."""
+    """Replaces the module `time`: sleeping takes no time, and events that are due meanwhile happen."""
 
     def __init__(self, at: float = 1_795_000_000.0) -> None:
         self.now = at
@@ -58,11 +59,11 @@ class Clock:
         return self.now
 
     def monotonic(self) -> float:
-        """Return seconds since a moment that is no matter."""
+        """Return seconds since an arbitrary moment."""
         return self.now - 1_000_000_000
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
-        """Have something happen in some seconds."""
+        """Schedule an event in some seconds."""
         self._due.append((self.now + seconds, act))
 
     def sleep(self, seconds: float) -> None:
@@ -79,11 +80,11 @@ class Clock:
 
 
 class FakeController(Controller):
-    """The way to a cluster whose slurmctld is a FakeSlurm.
+    """The connection to a cluster whose slurmctld is a FakeSlurm.
 
-    `asked` is each command with its node. `silent` are nodes without an answer, `needs` why nodes need a reboot,
-    `problems` what the look at a node finds, `files` the files of nodes by (node, path), `refused` what a command that
-    matches a regular expression is refused with.
+    `asked` has each command with its node. `silent` are nodes without an answer, `needs` the reasons why nodes need a
+    reboot, `problems` the findings of the look at a node, `files` the files of nodes by (node, path), `refused` the
+    error of a command by a regular expression that matches it.
     """
 
     def __init__(self, target: Target, folder: Path, release: str = "24.11") -> None:
@@ -105,7 +106,7 @@ class FakeController(Controller):
         stand_ins.put(dict.fromkeys(("scontrol", "squeue", "scancel", "sleep"), _PROGRAM), self._programs)
 
     def lead_to(self, target: Target) -> None:
-        """Reach the nodes of another target."""
+        """Connect to the nodes of another target."""
         self.target = target
         self._addresses = {node.name: node.address for node in target.nodes}
 
@@ -124,7 +125,7 @@ class FakeController(Controller):
     def run(
         self, node: str, script: str | Sequence[str], *, stdin: str | bytes = b"", seconds: float = SECONDS
     ) -> remote.Answer:
-        """Answer for a node."""
+        """Return the answer of a node."""
         argv = ["sh", "-c", script] if isinstance(script, str) else list(script)
         name = _SCRIPTS.get(argv[2], "") if argv[:2] == ["sh", "-c"] else ""
         command = [name, *argv[4:]] if name else argv
@@ -179,11 +180,11 @@ class FakeController(Controller):
         raise AssertionError(f"the fake does not know: {shlex.join(command)}")
 
     def _in_shell(self, node: str, argv: list[str]) -> Answer:
-        """Run a script that asks slurmctld."""
+        """Run a script that asks slurmctld, in a real shell."""
         ask, asks = os.pipe()
         answers, answer = os.pipe()
         wanted = (asks, answers)
-        # sh itself knows descriptors of one digit only
+        # sh only knows descriptors of one digit
         shell = ["bash", "-c", 'exec 3>&"$1" 4<&"$2"; shift 2; exec "$@"', "bash", str(asks), str(answers)]
         environment = {"PATH": f"{self._programs}:{os.environ['PATH']}"}
         pipe = subprocess.PIPE
@@ -209,7 +210,7 @@ class FakeController(Controller):
 
 
 def _questions(questions: Any) -> Iterator[list[str]]:
-    """Yield commands until no program can ask any more; each ends with an empty word."""
+    """Yield commands until no program is left to ask; an empty word ends each command."""
     command: list[str] = []
     word = b""
     while byte := questions.read(1):

@@ -1,4 +1,4 @@
-"""A stand-in for the door: deploys return reports from data, and what was run on which nodes is kept, in order."""
+"""A fake door: deploys return reports from data, and each run is recorded with its nodes, in order."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -17,11 +17,12 @@ from gpupool.run.observer import Observer
 
 @dataclass(frozen=True)
 class FakeDoor(Door):
-    """`runs` is each run as (what, nodes): "plan", "apply", "look at machines", or the name of the steps.
+    """A fake door.
 
-    `changes` are the operations that a run would do on a node or has done there, by (what, node). `failures` are
-    texts, likewise, and `reasons` their codes. `off` nodes are in no report; `unreached` ones got no command. Runs in
-    `interrupted` end by Ctrl-C. `effects` happen with a run.
+    `runs` has each run as (name, nodes): "plan", "apply", "look at machines", or the name of the steps. `changes` are
+    the operations that a run would do or has done on a node, by (name, node). `failures` are texts by the same keys,
+    and `reasons` their codes. `off` nodes are in no report; `unreached` nodes got no command. Runs in `interrupted` end
+    by Ctrl-C. `effects` are called with a run.
     """
 
     runs: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
@@ -39,7 +40,7 @@ class FakeDoor(Door):
         """Import nothing."""
 
     def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
-        """Keep nothing awake, but note it."""
+        """Record the call; no machine is kept awake."""
         self.runs.append(("awake", tuple(names or ())))
         return nullcontext()
 
@@ -53,7 +54,7 @@ class FakeDoor(Door):
         return self._report(getattr(function, "__name__", str(function)), names)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
-        """Run the look once for each machine, whose name is `looked_at` then."""
+        """Run the steps once for each machine, with `looked_at` as its name."""
         for name in addresses:
             self.looked_at.append(name)
             assert callable(steps)
@@ -78,7 +79,7 @@ class FakeDoor(Door):
 
 
 class Notes(Observer):
-    """Keeps what an observer is told."""
+    """Records the calls of an observer."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, str]] = []
@@ -86,26 +87,26 @@ class Notes(Observer):
         self.warnings: dict[str, str] = {}
 
     def step(self, node: str, what: str) -> None:
-        """Keep it."""
+        """Record the step."""
         self.steps.append((node, what))
 
     def ended(self, node: str, outcome: str, why: str) -> None:
-        """Keep it."""
+        """Record the outcome."""
         self.ends[node] = (outcome, why)
 
     def warning(self, node: str, what: str) -> None:
-        """Keep it."""
+        """Record the warning."""
         self.warnings[node] = what
 
 
 class FakeHold:
-    """A lock that is lost after so many looks at it."""
+    """A lock that is lost after some calls of `ensure`."""
 
     def __init__(self, looks: int = 10_000) -> None:
         self.looks = looks
 
     def ensure(self) -> None:
-        """Raise once it is lost."""
+        """Raise if the lock is lost."""
         self.looks -= 1
         if self.looks < 0:
             raise GpupoolError("the connection that holds the lock is lost")

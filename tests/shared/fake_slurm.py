@@ -1,7 +1,7 @@
-"""A model of slurmctld: nodes, jobs and reservations, asked and changed by Slurm's own commands.
+"""A model of slurmctld: nodes, jobs and reservations, read and changed by Slurm's own commands.
 
-Its answers are the recorded ones of a release (`recorded.py`) with the values of the model in them, errors included.
-What it does not know fails the test: AssertionError.
+Its answers, errors included, are those recorded from a release (`recorded.py`) with the values of the model in them. An
+unknown command fails the test: AssertionError.
 """
 
 import re
@@ -21,9 +21,9 @@ _FINE = Answer("", "", 0)
 
 @dataclass
 class FakeNode:
-    """A node: what slurmctld has of it, and how its next test job and its next boot go.
+    """A node: its state in slurmctld, and the result of its next test job and its next boot.
 
-    `flags` are the words of its state besides IDLE and MIXED. `test` is what its test job prints, "" where it passes.
+    `flags` are the words of its state besides IDLE and MIXED. `test` is the output of its test job, "" if it passes.
     `booted` and `started` (slurmd's start) are in seconds since 1970.
     """
 
@@ -40,12 +40,12 @@ class FakeNode:
     started: int = 0
     test: str = ""
     comes_back: bool = True
-    unheard: bool = False  # slurmctld pings it after an undrain, and shows it as silent until the answer
+    unheard: bool = False  # slurmctld pings a node after an undrain, and shows it as not responding until it answers
 
 
 @dataclass
 class FakeJob:
-    """A running job of a user; `ends` is Slurm's word for its end."""
+    """A running job of a user; `ends` is its end in Slurm's notation."""
 
     id: str
     user: str
@@ -56,7 +56,7 @@ class FakeJob:
 
 
 class FakeSlurm:
-    """Slurm's part of a small cluster; `now` gives the time, `later` calls something after some seconds."""
+    """The Slurm of a small cluster; `now` returns the time, `later` schedules a call in some seconds."""
 
     def __init__(
         self,
@@ -87,28 +87,28 @@ class FakeSlurm:
     # Events
 
     def run_job(self, node: str, user: str = "ann", account: str = "red", ends: str = "2026-11-26T14:58:34") -> FakeJob:
-        """Have a user's job begin on a node."""
+        """Start a job of a user on a node."""
         job = FakeJob(str(len(self.jobs) + 1), user, account, (node,), ends)
         self.jobs.append(job)
         self.tick()
         return job
 
     def add(self, node: Node) -> None:
-        """Have a node in slurm.conf, whose slurmd runs."""
+        """Add a node to slurm.conf, whose slurmd runs."""
         self.nodes.setdefault(node.slurm_name, _fake(node, len(self.nodes) + 1, self.config.split()[-1]))
         self.nodes[node.slurm_name].booted = int(self._now())
 
     def drain(self, node: str, reason: str, by: str = "operator") -> None:
-        """Have a person drain a node."""
+        """Drain a node as a person would."""
         found = self.nodes[node]
         found.flags, found.reason, found.by = [*dict.fromkeys((*found.flags, "DRAIN"))], reason, by
 
     def resume(self, node: str) -> None:
-        """Have a person give a node back."""
+        """Resume a node as a person would."""
         self.nodes[node].flags.clear()
 
     def tick(self) -> None:
-        """Have slurmctld look at its nodes, as it does now and then."""
+        """Let slurmctld check its nodes, as it does periodically."""
         for node in self.nodes.values():
             node.unheard = False
             reserved = any(node.name in nodes for nodes, _ in self.reservations.values())
@@ -120,7 +120,7 @@ class FakeSlurm:
                 self._later(_BOOT_SECONDS, lambda node=node: self._boot(node))  # type: ignore[misc]
 
     def boot(self, name: str) -> None:
-        """Have a node boot."""
+        """Boot a node."""
         self._boot(self.nodes[name])
 
     def _boot(self, node: FakeNode) -> None:
@@ -131,7 +131,7 @@ class FakeSlurm:
     # Commands
 
     def run(self, command: list[str]) -> Answer:
-        """Return what a command answers."""
+        """Return the answer to a command."""
         if self.away:
             return self._without(command)
         match [word for word in command if command[0] == "squeue" or word not in ("env", "TZ=UTC", "-o")]:
@@ -162,7 +162,7 @@ class FakeSlurm:
         raise AssertionError(f"the fake slurmctld does not know: {shlex.join(command)}")
 
     def _without(self, command: list[str]) -> Answer:
-        """Return what a command answers while slurmctld does not run."""
+        """Return the answer to a command while slurmctld does not run."""
         text = shlex.join(command)
         for recorded, answer in self._away.items():
             if recorded.split()[:2] == text.split()[:2] and ("reservation" in recorded) == ("reservation" in text):
@@ -189,7 +189,7 @@ class FakeSlurm:
         return Answer(out, "", code)
 
     def _block(self, node: FakeNode) -> str:
-        """Return the recorded block of an idle node with this one's values."""
+        """Return the recorded block of an idle node with the values of this node."""
         block = self._recorded["scontrol show node gpu-[1-2]"].out.partition("NodeName=gpu-2")[0]
         jobs = [job for job in self.jobs if node.name in job.nodes]
         base = "MIXED" if jobs else "IDLE"
@@ -267,7 +267,7 @@ class FakeSlurm:
         return self._like(f"{_RESERVE} nodes=gpu-1", gpupool_maintain=name)
 
     def _of(self, command: str, nodes: str, place: int = 0) -> Answer:
-        """Return what was answered to a command when it was given for the first, or the second time."""
+        """Return the recorded answer to the first or the second call of a command."""
         return [answer for text, answer in self._texts if text == f"{command} nodes={nodes}"][place]
 
     def _update_reservation(self, name: str, values: Mapping[str, str]) -> Answer:
@@ -304,7 +304,7 @@ class FakeSlurm:
     # Test jobs
 
     def _srun(self, command: list[str]) -> Answer:
-        """Run a test job, where slurmctld would let it begin; the node has answered by then."""
+        """Run a test job if slurmctld would let it begin; the node has answered by then."""
         self.tick()
         asked = {key: value for key, _, value in (word.partition("=") for word in command if word.startswith("--"))}
         node = self.nodes[asked["--nodelist"]]

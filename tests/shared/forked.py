@@ -1,7 +1,7 @@
-"""The command line as a process of its own, forked from one that has imported it already.
+"""Run the command line in a process that is forked from one that has already imported it.
 
-To import it costs a second of CPU, as much as the rest of many commands, and the tests give hundreds of them.
-`python -m forked` is the process that is forked from; it reads one command a line.
+The import costs a second of CPU, as much as the rest of many commands, and the tests run hundreds of them. `python -m
+forked` is the parent process; it reads one command a line.
 """
 
 import atexit
@@ -23,7 +23,7 @@ _server: subprocess.Popen[str] | None = None
 
 
 def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a person would, without a terminal, in a folder; one at a time."""
+    """Run the command line in a folder as a person would, without a terminal; one command at a time."""
     global _server
     with _one, tempfile.TemporaryDirectory(prefix="said-") as place:
         if _server is None or _server.poll() is not None:
@@ -43,7 +43,7 @@ def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.Complet
 
 
 def _serve() -> None:
-    """Fork for each command that is read, and print its exit code; in the child, return with all made ready for it."""
+    """Fork for each command that is read, and print its exit code; in the child, return once it is ready to run it."""
     commands, codes = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
@@ -57,21 +57,21 @@ def _serve() -> None:
     from gpupool.cluster.load import load
     from gpupool.compile import files_for
 
-    # what the deploy imports at its first line, and pyinfra where it connects
+    # imported by the first line of the deploy, and by pyinfra when it connects
     for _, name, _ in pkgutil.iter_modules(gpupool.roles.__path__, "gpupool.roles."):
         importlib.import_module(name)
     get_all_connectors()
     for name in COMMANDS:
         imported(name)
 
-    # templates are compiled at their first use
+    # templates are compiled on first use
     known = load(EXAMPLE)
     for node in known.nodes.values():
         list(files_for(known, node))
-    # no child looks through what all of them share: each look would also copy it
+    # no garbage collection of shared objects in the children: it would also copy them
     gc.collect()
     gc.freeze()
-    # gevent's own would watch the child by a loop, which nothing here runs
+    # gevent's own fork would watch the child by a loop, which does not run here
     fork, waitpid = monkey.get_original("os", ("fork", "waitpid"))
     while asked := commands.readline():
         argv, folder, environment, place = json.loads(asked)

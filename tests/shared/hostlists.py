@@ -1,10 +1,10 @@
-"""Hostlists and folded lines as Slurm reads them: slurm.conf(5), and expand_nodeline_info of its node_conf.c."""
+"""Hostlists and folded lines read by Slurm's rules: slurm.conf(5), and expand_nodeline_info of its node_conf.c."""
 
 _PAIRED = ("NodeName", "NodeHostname", "NodeAddr", "Port")
 
 
 def as_slurm_reads(hostlist: str) -> list[str]:
-    """Return the names in the order in which Slurm takes them; brackets stand at the end of a name."""
+    """Return the names in Slurm's order; brackets are only allowed at the end of a name."""
     found: list[str] = []
     for word in hostlist.replace("],", "]\n").split("\n"):
         head, _, inside = word.partition("[")
@@ -16,7 +16,7 @@ def as_slurm_reads(hostlist: str) -> list[str]:
         assert inside.endswith("]")
         for part in inside[:-1].split(","):
             first, _, last = part.partition("-")
-            # what Slurm refuses, and what it prints otherwise than it was
+            # Slurm refuses the first; it prints the second in another form
             assert int(first) <= int(last or first) < int(first) + 65536
             assert first == "0" or first[0] != "0" or len(first) == len(last or first)
             found += [f"{prefix}{number:0{len(first)}}" for number in range(int(first), int(last or first) + 1)]
@@ -24,13 +24,13 @@ def as_slurm_reads(hostlist: str) -> list[str]:
 
 
 def each(line: str) -> list[dict[str, str]]:
-    """Return the nodes of a line as mappings of all its words, each with its own name, host name, address and port."""
+    """Return the nodes of a line as mappings of all its words, with each node's name, host name, address and port."""
     words = dict(word.split("=", 1) for word in line.split())
     names = as_slurm_reads(words.get("NodeName", "one"))
     rows = [dict(words) for _ in names]
     for key in _PAIRED:
         values = as_slurm_reads(words[key]) if key in words else []
-        # one is the one of all
+        # one value counts for all nodes
         assert len(values) in (0, 1, len(names)), line
         for index, row in enumerate(rows if values else ()):
             row[key] = values[index if len(values) > 1 else 0]

@@ -1,4 +1,4 @@
-"""The inventories of tests, and how to replace a text or two in one."""
+"""Inventories for tests, and copies with some texts replaced."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 
 INVENTORY = Path(__file__).parents[2] / "inventory"
-#: Two nodes with GPUs and what must be said of them; the same with storage.
+#: Two nodes with GPUs and only the required keys; the same with storage.
 SMALL = Path(__file__).parents[1] / "unit" / "small"
 STORED = Path(__file__).parents[1] / "unit" / "stored"
 

@@ -26,7 +26,7 @@ BOX = Machine(
 
 
 class Person:
-    """Agrees to all keys, or to none."""
+    """Agrees to all host keys, or to none."""
 
     def __init__(self, agrees: bool = True) -> None:
         self.agrees = agrees

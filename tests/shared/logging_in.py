@@ -1,4 +1,4 @@
-"""A log-in with a password, as a person has one who has no key yet."""
+"""A log-in with a password, as by a user without a key."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import paramiko
 
 
 def connected(testbed: Any, node: str, user: str, password: str) -> paramiko.SSHClient:
-    """Return a session of a user on a node of a testbed; paramiko's AuthenticationException for a wrong password."""
+    """Return a session of a user on a node of a testbed; AuthenticationException if the password is wrong."""
     client = paramiko.SSHClient()
     client.load_host_keys(str(testbed.target.ssh["ssh_known_hosts_file"]))
     address = testbed.cluster.nodes[node].address
@@ -16,7 +16,7 @@ def connected(testbed: Any, node: str, user: str, password: str) -> paramiko.SSH
 
 
 def change_password(client: paramiko.SSHClient, first: str, new: str) -> None:
-    """Answer what a first log-in asks for; it ends with the connection."""
+    """Answer the questions of a first log-in, which asks for a new password; the connection ends then."""
     channel = client.invoke_shell()
     for prompt, text in (("urrent password:", first), ("New password:", new), ("Retype new password:", new)):
         _answer(channel, prompt, text)

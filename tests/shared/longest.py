@@ -1,4 +1,4 @@
-"""The order of test files where workers take them one by one: what takes longest must not begin last."""
+"""The order of test files that workers take one by one: the longest must not begin last."""
 
 from collections.abc import Sequence
 

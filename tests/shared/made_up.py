@@ -4,7 +4,7 @@ from gpupool.slurm.releases import RELEASES, number
 
 
 def after(release: str) -> str:
-    """Make up the release one month after a known one, older than the next known one."""
+    """Return a made-up release one month after a known one, older than the next known one."""
     year, month = number(release)
     made = f"{year}.{month + 1:02}"
     assert made not in RELEASES

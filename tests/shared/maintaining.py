@@ -15,7 +15,7 @@ ONE, TWO = "gpu-1", "gpu-2"
 
 
 class Run:
-    """A maintenance that may be prepared and carried out."""
+    """A maintenance that can be prepared and carried out."""
 
     def __init__(self, fake: FakeController) -> None:
         self.fake, self.slurm, self.clock = fake, fake.slurm, fake.clock
@@ -29,7 +29,7 @@ class Run:
         return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
 
     def __call__(self, selector: str = "@compute", **wishes: Any) -> dict[str, tuple[str, str]]:
-        """Return the phase of each node and the reason, when all is over."""
+        """Return the phase of each node and the reason at the end."""
         self.prepared = self.prepare(selector, **wishes)
         hold: Any = self.hold
         Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()

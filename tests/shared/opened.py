@@ -1,11 +1,11 @@
-"""Folders of pytest's that other users come to."""
+"""Temporary folders of pytest that other users can enter."""
 
 import tempfile
 from pathlib import Path
 
 
 def open_to_all(folder: Path) -> Path:
-    """Return a folder below the one for temporary files, with the way to it open to every user."""
+    """Return a folder below the one for temporary files, which every user can enter."""
     top = Path(tempfile.gettempdir()).resolve()
     for each in (folder, *folder.resolve().parents):
         if each.resolve() == top:

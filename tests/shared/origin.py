@@ -1,4 +1,4 @@
-"""The origin of runs that tests start."""
+"""The origin field of runs that tests start."""
 
 from gpupool.engine.report import Origin
 

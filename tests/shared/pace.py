@@ -1,4 +1,4 @@
-"""How long a test waits: by what this machine needs for one known thing now, never by seconds that somebody chose."""
+"""Time limits of a test: multiples of a known piece of work that is measured on this machine, not fixed seconds."""
 
 import subprocess
 import sys
@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-STARTS = 300  # a test gives up waiting after the time in which a plan could start that often
-_OFTEN, _RARELY = 0.02, 1.0  # seconds between two looks, at first and in the end
-_AT_LEAST = 30.0  # seconds until the pace is asked for: most waits are over then, and it costs a start
+STARTS = 300  # a test stops waiting after the time in which a plan could start so many times
+_OFTEN, _RARELY = 0.02, 1.0  # seconds between two looks, at the start and later
+_AT_LEAST = 30.0  # seconds before the pace is measured: most waits are over by then, and the measurement costs a start
 
 
 def start() -> float:
-    """Return how many seconds the imports of a plan take here and now: half a second on two quiet cores.
+    """Return how many seconds the imports of a plan take on this machine now: half a second on two idle cores.
 
-    The imports, and not `gpupool --version`, which imports hardly anything: waits depend on a fixed piece of work.
+    A fixed piece of work, so not `gpupool --version`, which imports hardly anything.
     """
     began = time.monotonic()
     program = "import gpupool.cluster.load, gpupool.engine.drive"
@@ -23,9 +23,9 @@ def start() -> float:
 
 
 def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: "") -> Any:
-    """Wait until something is so and give it; fail in words, and with what is seen instead, when it does not come.
+    """Wait until `true` returns a true value and return it; fail with `what`, and with `seen`, after the limit.
 
-    Looks are close together at first, and rarer the longer it lasts: a look costs those who are waited for.
+    Looks are frequent at first and rarer later: each look slows down what is waited for.
     """
     began = time.monotonic()
     end = began + _AT_LEAST

@@ -1,7 +1,7 @@
-"""A node and the world outside of it, as two network namespaces: what a table of nftables does to connections.
+"""A node and an outside network as two network namespaces: the effect of a table of nftables on connections.
 
 `unshare -n python packets.py TABLE NODE ADDRESSES PORTS` (lists with commas between) prints as JSON which of the
-addresses reach which of the node's ports, what came through a connection that is older than the table, and whether
+addresses reach which of the node's ports, the text that came through a connection older than the table, and whether
 another table was left alone. The table is loaded twice.
 """
 
@@ -64,7 +64,7 @@ def _run(*arguments: str) -> None:
 
 
 def reach(node: str, addresses: list[str], ports: list[int]) -> None:
-    """Print whether each address reaches each port: a refusal is an answer."""
+    """Print whether each address reaches each port; a refused connection counts as reached."""
     answers = []
     for address, port in product(addresses, ports):
         with socket.socket() as client:
@@ -74,7 +74,7 @@ def reach(node: str, addresses: list[str], ports: list[int]) -> None:
 
 
 def old(node: str, address: str, port: int) -> None:
-    """Connect, and say something when a line is read."""
+    """Connect, and send a text once a line is read."""
     with socket.socket() as client:
         client.bind((address, 0))
         client.connect((node, port))

@@ -1,4 +1,4 @@
-"""A stack of PAM, asked by libpam itself with files of a folder in the place of /etc/pam.d."""
+"""A stack of PAM, evaluated by libpam itself with a folder instead of /etc/pam.d."""
 
 import ctypes
 import ctypes.util
@@ -14,14 +14,14 @@ class _Conv(ctypes.Structure):
 
 
 def can_ask() -> bool:
-    """Return whether this machine's libpam reads files of any folder; that came with 1.4."""
+    """Return whether this machine's libpam can read files of any folder, as from version 1.4."""
     return hasattr(_library(), "pam_start_confdir")
 
 
 def ask(folder: Path, service: str, user: str, what: Literal["account", "session"]) -> bool:
-    """Return whether the stack lets a user in, or opens the session (and closes it)."""
+    """Return whether the stack admits a user, or opens the session (and closes it)."""
     library, handle = _library(), ctypes.c_void_p()
-    conversation = _Conv(_CONVERSATION(lambda *_: 19))  # PAM_CONV_ERR: nothing is asked of anybody
+    conversation = _Conv(_CONVERSATION(lambda *_: 19))  # PAM_CONV_ERR: the test answers no questions
     began = library.pam_start_confdir(
         service.encode(), user.encode(), ctypes.byref(conversation), str(folder).encode(), ctypes.byref(handle)
     )

@@ -1,4 +1,4 @@
-"""What the programs that read a rendered file find in it: by the program itself where it is here, else by its rules."""
+"""The contents of a rendered file as its program reads them: by the program if it is installed, else by its rules."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from lupa import lua54
 
 from gpupool.wanted import File
 
-# slurm.conf(5) as Slurm's parse_config.c reads it: after the value of a key the next key may follow on the line
+# slurm.conf(5) by the rules of Slurm's parse_config.c: the next key may follow a value on the same line
 _PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*([-*+/]?)=\s*(?:"([^"]*)"|(\S+))(?:\s|$)')
 _LUA = re.compile(r"""--[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|\S""", re.DOTALL)
 _QUOTES = ("'", '"')
@@ -21,7 +21,7 @@ _IDENTITY = 'id() { case $1 in -u) echo 1000;; -un) echo "$WHO";; -gn) echo grou
 
 
 def parsed(file: File, folder: Path) -> list[str]:
-    """Return what is in a file, sorted; ValueError where its program would not read it. Files are run in the folder."""
+    """Return the contents of a file, sorted; ValueError if its program would not read it. Files run in the folder."""
     return sorted(_reader(file.path)(file.text, folder))
 
 
@@ -46,7 +46,7 @@ def _reader(path: str) -> Callable[[str, Path], Iterator[str]]:
 
 
 def _lines(text: str, _: Path) -> Iterator[str]:
-    """Of /etc/hosts, exports, tables and programs: each line, less what follows a #."""
+    """Yield the lines of /etc/hosts, exports, tables and programs, without the text after a #."""
     for line in text.splitlines():
         yield from [" ".join(line.partition("#")[0].split())] if line.partition("#")[0].strip() else []
 
@@ -73,7 +73,7 @@ def _slurm(text: str, _: Path) -> Iterator[str]:
 
 
 def _unit(text: str, _: Path) -> Iterator[str]:
-    """systemd.syntax(7): sections, comment lines, lines that go on, % and what it stands for."""
+    """Yield the settings of a unit by systemd.syntax(7): sections, comments, continued lines, and specifiers with %."""
     section = ""
     for line in re.sub(r"\\\n", " ", text).split("\n"):
         if line.startswith("["):
@@ -98,7 +98,7 @@ def _json(text: str, _: Path) -> Iterator[str]:
 
 
 def _lua(text: str, _: Path) -> Iterator[str]:
-    """The words of a program that Lua loads, its strings as Lua has them."""
+    """Yield the tokens of a program that Lua loads, with Lua's value of each string."""
     lua = lua54.LuaRuntime()
     lua.eval("function(text) assert(load(text)) end")(text)
     for number, line in enumerate(_LUA.findall(text)):
@@ -131,7 +131,7 @@ def _shell(text: str, folder: Path) -> Iterator[str]:
 
 
 def _task_prolog(text: str, folder: Path) -> Iterator[str]:
-    """The variables that slurmstepd takes from what it prints."""
+    """Yield the variables that slurmstepd takes from the output of a task prolog."""
     file = _program(folder, "file", text)
     _run(["bash", "-n", file], folder)
     for who in _PEOPLE.split():

@@ -1,7 +1,7 @@
-"""What a real slurmctld of each release answers, as transcripts; run as recorded.py RELEASE… to record them again.
+"""Answers of a real slurmctld of each release, as transcripts; run as recorded.py RELEASE… to record them again.
 
-A transcript is a list of steps: `$ COMMAND`, its standard output, each line of its standard error after `! `, and
-`= EXIT CODE`. `# EVENT` is something that happens on the cluster and is no command: a job begins, slurmctld stops.
+A transcript is a list of steps: `$ COMMAND`, its standard output, each line of its standard error after `! `, and `=
+EXIT CODE`. `# EVENT` is an event on the cluster that is not a command: a job begins, slurmctld stops.
 """
 
 import re
@@ -23,7 +23,7 @@ _SRUN = (
     "--partition=gpupool_maintain --reservation=gpupool_maintain --gres=gpu:a40:8"
 )
 
-#: What is asked of the small inventory's slurmctld, in this order.
+#: Commands for the slurmctld of the small inventory, in this order.
 STEPS = (
     "scontrol show config",
     _SHOW,
@@ -93,7 +93,7 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     out: str
     err: str
@@ -102,7 +102,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Step:
-    """A command and its answer; an event has no an answer."""
+    """A command and its answer; an event has no answer."""
 
     text: str
     answer: Answer | None
@@ -114,7 +114,7 @@ class Step:
 
 
 def transcript(release: str) -> list[Step]:
-    """Return the steps that were recorded of a release."""
+    """Return the steps recorded from a release."""
     return list(_parsed((FOLDER / f"{release}.txt").read_text(encoding="utf-8")))
 
 
@@ -165,7 +165,7 @@ def _record(release: str) -> None:
             out = done.out
             if "show config" in step:
                 out = "".join(line for line in out.splitlines(keepends=True) if line.startswith("SLURM_"))
-            # the kernel is this machine's
+            # the kernel version is this machine's
             out = re.sub(r"OS=Linux .*", "OS=Linux 6.12.57 ", out)
             err = "".join(f"! {line}\n" for line in done.err.splitlines())
             file.write(f"$ {step}\n{out}{err}= {done.code}\n")

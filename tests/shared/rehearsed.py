@@ -1,4 +1,4 @@
-"""A rehearsal as it might have been: SkyNet's labs, its promises one after the other, GPUs moving as jobs would."""
+"""A made-up rehearsal: SkyNet's labs, its promises one after the other, GPUs used as jobs would use them."""
 
 import random
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ _TOLD = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text())
 
 
 def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) -> Rehearsed:
-    """Return a whole rehearsal, the same each time; `broken` lets one lab own a GPU too many."""
+    """Return a whole rehearsal, the same each time; `broken` lets one lab own one GPU too many."""
     dice = random.Random(7)
     caps = CAPS if labs == 14 else {f"lab{index:03}-lab": dice.choice((4, 8, 16, 32)) for index in range(labs)}
     gpus = sum(caps.values())
@@ -48,11 +48,11 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
 
 
 def _moment(at: float, key: str, part: float, caps: dict[str, int], gpus: int, broken: bool) -> Moment:
-    """Return what is held when so much (0 to 1) of a promise's time is over."""
+    """Return the GPUs in use after a part (0 to 1) of a promise's time."""
     names = list(caps)
     owned, borrowed, evicted = dict.fromkeys(names, 0), dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     down, spread = 0, {name: max(1, gpus // len(names)) for name in names}
-    up = min(1.0, part * 4) if part < 0.85 else max(0.0, (1 - part) / 0.15)  # fills, stays, is cleared
+    up = min(1.0, part * 4) if part < 0.85 else max(0.0, (1 - part) / 0.15)  # usage rises, stays constant, then falls
     match key:
         case "cap" | "cap-cpus" | "cap-nodes" | "owners-stay" | "lost-node":
             owned = {name: round(cap * up) for name, cap in caps.items()}

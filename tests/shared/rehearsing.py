@@ -1,4 +1,4 @@
-"""A rehearsal of an inventory, as its tests want it: with or without a fault, in a word what came out."""
+"""A rehearsal of an inventory for its tests, with or without a fault."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -23,7 +23,7 @@ def tried(
     without: Collection[str] = (),
     only: Collection[str] = (),
 ) -> Rehearsal:
-    """Rehearse an inventory of this repository; a fault changes what was compiled, not what is expected."""
+    """Rehearse an inventory of this repository; a fault changes the compiled data, not the expectations."""
     inventory = INVENTORIES / name
     cluster = load(inventory)
     cluster = of_version(cluster, version or cluster.slurm.version)
@@ -37,12 +37,12 @@ def tried(
 
 
 def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:
-    """Return the promises that came out so."""
+    """Return the promises with one of these outcomes."""
     return {finding.promise for finding in rehearsal.findings if finding.outcome in which}
 
 
 def told(rehearsal: Rehearsal) -> str:
-    """Return every finding on a line, for whoever reads why a test failed."""
+    """Return every finding on a line, to explain why a test failed."""
     return "\n".join(
         f"{finding.promise}: {finding.outcome}: {finding.tried}: {finding.happened}" for finding in rehearsal.findings
     )

@@ -1,4 +1,4 @@
-"""A program of gpupool as apply puts it on a node, in a folder of a test."""
+"""A program of gpupool in a folder of a test, as apply installs it on a node."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A small SSH server in this process, which runs what it is sent here, and which can be told to hang."""
+"""A small SSH server in this process, which runs the commands here and can be made to hang."""
 
 import base64
 import contextlib
@@ -23,37 +23,38 @@ LOCAL = "127.0.0.1"
 
 
 def new_key(path: Path) -> paramiko.Ed25519Key:
-    """Make a key, and leave its private half at a path."""
+    """Create a key, and write its private half to a path."""
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    path.touch(mode=0o600)  # OpenSSH uses no other
+    path.touch(mode=0o600)  # OpenSSH refuses a key that others can read
     path.write_bytes(pem)
     return paramiko.Ed25519Key.from_private_key_file(str(path))
 
 
 def script_of(command: str) -> str:
-    """Return the script in a command line of gpupool.remote.command; any other as it is."""
+    """Return the script in a command line of gpupool.remote.command; return any other command line unchanged."""
     split = shlex.split(command)
     return base64.b64decode(split[-1]).decode() if split[:3:2] == ["exec", "-c"] else command
 
 
 @dataclass
 class Server:
-    """One node: where it is, pyinfra data that lets one log in, and what it was asked to run."""
+    """A node: its address, pyinfra's data to log in, and the commands it was asked to run."""
 
     port: int
     data: dict[str, Any]
-    asked: Path  # the commands, a line each
-    hangs: bool = False  # from then on the kernel answers, and nothing else does
-    before: str = ""  # what its shell does first
-    user: str = "root"  # the only one who is let in
-    forwarded: list[tuple[str, int]] = field(default_factory=list)  # where it was used as a jump to
+    asked: Path  # the commands, one a line
+    hangs: bool = False  # if set, the kernel still answers, but no program does
+    before: str = ""  # shell commands before each command
+    user: str = "root"  # the only user who may log in
+    # destinations of connections for which it was the jump host
+    forwarded: list[tuple[str, int]] = field(default_factory=list)
     awake: threading.Event = field(default_factory=threading.Event)
     transports: list[paramiko.Transport] = field(default_factory=list)
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
 
 class Session(paramiko.ServerInterface):
-    """Lets one key in and runs commands; "hang up", "freeze" and "fail" are done rather than run."""
+    """A session that admits one key and runs commands; "hang up", "freeze" and "fail" are acted out instead."""
 
     def __init__(self, node: Server, transport: paramiko.Transport, key: paramiko.PKey) -> None:
         self._node = node
@@ -67,14 +68,14 @@ class Session(paramiko.ServerInterface):
         return "publickey"
 
     def check_channel_request(self, kind: str, chanid: int) -> int:
-        if self._node.hangs:  # called by the thread that would answer anything else
+        if self._node.hangs:  # called by the thread that would answer everything else
             self._node.awake.wait()
         return OPEN_SUCCEEDED
 
     def check_channel_direct_tcpip_request(
         self, chanid: int, origin: tuple[str, int], destination: tuple[str, int]
     ) -> int:
-        """Be a jump: `ssh -W` asks for that."""
+        """Act as a jump host, which `ssh -W` asks for."""
         try:
             beyond = socket.create_connection(destination)
         except OSError:
@@ -84,7 +85,8 @@ class Session(paramiko.ServerInterface):
         return OPEN_SUCCEEDED
 
     def _forward(self, beyond: socket.socket) -> None:
-        channel = self._transport.accept()  # this one: the tests' clients open one channel a connection to a jump
+        # the right channel: the tests' clients open one channel for each connection through a jump host
+        channel = self._transport.accept()
         if channel is None:
             return
 
@@ -115,11 +117,11 @@ class Session(paramiko.ServerInterface):
             channel.sendall_stderr(b"first\nwhy it failed\n")
             channel.send_exit_status(3)
         else:
-            # a node has a /run, a log and a clock of its own
+            # a node has its own /run, log and clock
             own = command.replace("/run/gpupool", f"{self._node.asked.parent}/gpupool")
             own = own.replace("/var/log/gpupool", f"{self._node.asked.parent}/log")
             self._run(channel, f"{self._node.before}{own}")
-        with contextlib.suppress(EOFError):  # who asked may have gone
+        with contextlib.suppress(EOFError):  # the client may have left
             channel.close()
 
     def _run(self, channel: paramiko.Channel, command: str) -> None:
@@ -151,17 +153,18 @@ class Session(paramiko.ServerInterface):
         complaining = threading.Thread(target=complain, daemon=True)
         threading.Thread(target=give, daemon=True).start()
         complaining.start()
-        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):  # who asked may have gone
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):  # the client may have left
             while data := process.stdout.read1():  # type: ignore[attr-defined]
                 channel.sendall(data)
             complaining.join()
             code = process.wait()
-            channel.send_exit_status(code if code >= 0 else 128 - code)  # of one that was killed, as shells have it
+            # the code of a killed process, as shells report it
+            channel.send_exit_status(code if code >= 0 else 128 - code)
 
 
 @contextlib.contextmanager
 def serving(folder: Path, user: str = "root") -> Iterator[Server]:
-    """A node that knows our key, and data that knows the node's; what it needs lies in a folder."""
+    """Run a node that accepts our key, and yield data with the node's host key; its files are in a folder."""
     folder.mkdir(exist_ok=True)
     host_key, login = new_key(folder / "host"), new_key(folder / "login")
     listener = socket.create_server((LOCAL, 0))
@@ -194,5 +197,6 @@ def serving(folder: Path, user: str = "root") -> Iterator[Server]:
         listener.close()
         for process in node.processes:
             if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):  # it has ended since, and its own thread has seen it
+                # the process has ended meanwhile, and its thread has noticed
+                with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

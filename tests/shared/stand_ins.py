@@ -1,4 +1,4 @@
-"""Programs that stand in for a node's own, each a shell script by its name."""
+"""Fake programs of a node, each a shell script by its name."""
 
 import stat
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def put(programs: Mapping[str, str], folder: Path) -> None:
-    """Write them into a folder for PATH, which is made where it is missing."""
+    """Write the programs into a folder for PATH, which is created if missing."""
     folder.mkdir(exist_ok=True)
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text.strip()}\n")

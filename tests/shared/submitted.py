@@ -1,4 +1,4 @@
-"""job_submit.lua run as slurmctld runs it: jobs with the fields that Slurm 22.05 and 24.11 give them, in a real Lua."""
+"""job_submit.lua run as by slurmctld: jobs with the fields of Slurm 22.05 and 24.11, in a real Lua."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.submit import job_submit_lua
 
-LUAS: tuple[ModuleType, ...] = (lua51, lua54)  # Debian's slurmctld has 5.1, others have 5.4
+LUAS: tuple[ModuleType, ...] = (lua51, lua54)  # Debian's slurmctld has 5.1, other builds have 5.4
 REFUSED = 2050  # ESLURM_ACCOUNTING_POLICY
 
-# what slurmctld says for "not given"; strings that are not given are nil
+# slurmctld's values for "not given"; strings that are not given are nil
 NO_VAL, NO_VAL16 = 0xFFFFFFFE, 0xFFFE
 UNSET: dict[str, Any] = {
     **dict.fromkeys(("min_nodes", "max_nodes", "num_tasks", "max_cpus", "time_limit", "time_min"), NO_VAL),
@@ -52,14 +52,14 @@ end
 
 
 def _cpus(fields: Mapping[str, Any]) -> int:
-    """Return what sbatch writes as the least number of CPUs: one for each task, or as many as each task has."""
+    """Return the minimum number of CPUs that sbatch sends: one for each task, or the CPUs of each task."""
     each_node = fields.get("ntasks_per_node", 1) * fields.get("min_nodes", 1)
     return int(fields.get("num_tasks", each_node) * fields.get("cpus_per_task", 1))
 
 
 @dataclass
 class Answer:
-    """What became of a job: accepted or not, what its user was told, which fields but `nice` were set, the log."""
+    """The result of a job: accepted or not, the message to its user, the changed fields except `nice`, the log."""
 
     accepted: bool
     told: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Answer:
 
 
 class Plugin:
-    """A job_submit.lua in a Lua of its own; partitions by their longest time in minutes, the first is the default."""
+    """A job_submit.lua in a separate Lua; partitions with their maximum time in minutes, the first is the default."""
 
     def __init__(self, text: str, lua: ModuleType = lua51, partitions: Mapping[str, int] | None = None) -> None:
         self.lua = lua.LuaRuntime(unpack_returned_tuples=True)
@@ -88,18 +88,18 @@ class Plugin:
         floats = {name: float(number) for name, number in numbers.items()}  # lua_pushnumber
         self.lua.eval(_SLURM)(self.lua.table_from(floats), self.told.append, self.logged.append, informed.append)
         self.loaded = self.lua.execute(text)
-        #: the names of the rules that are asked, as slurmctld's log has them
+        #: the names of the rules in use, as in slurmctld's log
         self.rules = informed[0].partition(": ")[2].split(", ")
         self.partitions = self.lua.table()
         for order, (name, minutes) in enumerate((partitions or {"short": 2880}).items()):
             self.partitions[name] = self.lua.table_from({"max_time": minutes, "flag_default": int(order == 0)})
 
     def submit(self, uid: int = 20001, environment: Mapping[str, str] | None = None, **fields: Any) -> Answer:
-        """Return what becomes of a new job with these fields."""
+        """Return the result of a new job with these fields."""
         return self._ask("slurm_job_submit", uid, {**AT_SUBMIT, "min_cpus": _cpus(fields), **fields}, None, environment)
 
     def modify(self, change: Mapping[str, Any], record: Mapping[str, Any], uid: int = 20001) -> Answer:
-        """Return what becomes of a change to a job that has these fields."""
+        """Return the result of a change to a job with these fields."""
         return self._ask("slurm_job_modify", uid, {**UNSET, "work_dir": None, **change}, record)
 
     def _ask(
@@ -177,8 +177,8 @@ def pool(
     where: str = "short",
     instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
-    """Return the cluster of a small inventory with these keys of `scheduler`, and other words instead of some."""
-    # a default for all jobs, which is slurm.conf's alone
+    """Return the cluster of a small inventory with these keys of `scheduler`, and some texts replaced."""
+    # a default for all jobs, which is only in slurm.conf
     memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
     text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
     for old, others in instead.items():

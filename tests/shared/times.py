@@ -1,6 +1,6 @@
-"""A plugin of pytest: how long each test took, and each thing that is set up once for several tests.
+"""A plugin of pytest: the time of each test, and of each fixture that several tests share.
 
-What fails is written down at once: the layer's own output is told when it has ended.
+A failure is written at once: the output of the layer is only shown at its end.
 """
 
 import json
@@ -19,7 +19,7 @@ _fixtures: dict[str, float] = defaultdict(float)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Iterator[None]:
-    """Note what a fixture that several tests share takes, less what those below it take."""
+    """Record the time of a fixture that several tests share, without the time of the fixtures it uses."""
     began = time.monotonic()
     below = request.session.stash.setdefault(_SHARED, {})
     before = sum(below.values())
@@ -33,7 +33,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Return what was set up for a test to its report, which also reaches us from the workers of xdist."""
+    """Add the fixtures set up for a test to its report, which xdist also sends from its workers."""
     report: pytest.TestReport = yield
     if report.when == "setup":
         shared = item.session.stash.setdefault(_SHARED, {})
@@ -55,7 +55,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write it all where the run of the whole suite reads it; what two commands of a layer took is added up."""
+    """Write the times where the run of the whole suite reads them; times of two commands of a layer are added up."""
     file = os.environ.get("GPUPOOL_TEST_TIMES")
     if not file or hasattr(session.config, "workerinput"):
         return

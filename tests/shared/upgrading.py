@@ -15,7 +15,7 @@ SLURM = ("scheduler:", 'slurm: {version: "26.05", backup: {to: /srv/backup}}\nsc
 
 
 class Run:
-    """An upgrade that may be prepared and carried out."""
+    """An upgrade that can be prepared and carried out."""
 
     def __init__(self, fake: FakeController) -> None:
         self.fake, self.slurm = fake, fake.slurm
@@ -45,11 +45,11 @@ class Run:
         Upgrade(self.fake, self.door, hold, self.notes, self.prepare()).run(at_most)
 
     def keep(self, **files: str) -> None:
-        """Have the node of the database keep what the way back needs."""
+        """Keep the files that a rollback needs on the node of the database."""
         names = {"old": "old/list"}
         for name, text in files.items():
             self.fake.files["ctl", f"{FOLDER}/{names.get(name, name)}"] = text
 
     def steps(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the runs that change something, in order."""
+        """Return the runs that change something on nodes, in order."""
         return [run for run in self.door.runs if run[0] not in ("look", "plan", "awake")]

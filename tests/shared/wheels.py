@@ -1,4 +1,4 @@
-"""The source distribution, the wheel made of it, and environments that hold the wheel alone."""
+"""The source distribution, the wheel built from it, and environments with only the wheel."""
 
 import os
 import re
@@ -44,13 +44,13 @@ class Installed:
 
 
 def build(out: Path) -> Built:
-    """Make the wheel out of the source distribution: so both are known to be whole."""
+    """Build the wheel from the source distribution, which shows that both are complete."""
     shell(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT)
     return Built(next(out.glob("*.tar.gz")), next(out.glob("*.whl")))
 
 
 def install(wheel: Path, python: str | Path, place: Path, **env: str) -> Installed:
-    """Make an environment below `place` with the wheel and what it needs, in the versions of the lock."""
+    """Create an environment below `place` with the wheel and its dependencies, in the versions of the lock."""
     constraints = place / "constraints.txt"
     constraints.write_text(pinned((ROOT / "requirements.lock").read_text()))
     inside = place / "venv" / "bin"
@@ -65,7 +65,7 @@ def install(wheel: Path, python: str | Path, place: Path, **env: str) -> Install
 
 
 def interpreter(version: str) -> str | None:
-    """Find a Python of this version that really starts; pyenv's shims may not."""
+    """Find a Python of this version that really starts; pyenv's shims may not start."""
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
     named = shutil.which(f"python{version}")
     for path in [sys.executable if version == OURS else None, named, *map(str, kept)]:
@@ -75,7 +75,7 @@ def interpreter(version: str) -> str | None:
 
 
 def pinned(lock: str) -> str:
-    """The lock without its hashes: a wheel that was built a moment ago has none there."""
+    """Return the lock without its hashes: the wheel just built has no hash in it."""
     return re.sub(r"\s*\\\n\s+--hash=\S+", "", lock)
 
 

@@ -1,4 +1,4 @@
-"""A deployed testbed and the ways a test looks at it."""
+"""A deployed testbed, and the commands with which a test inspects it."""
 
 import atexit
 import json
@@ -20,14 +20,14 @@ from gpupool.testbed.look import ssh_command
 ROOT = Path(__file__).parents[2]
 SKYNET = ROOT / "inventory" / "skynet"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-# not the inventory's own networks: a demo may stand beside the tests
+# not the inventory's own networks: a demo may run at the same time
 NETWORK = f"10.{166 + int(WORKER) % 2}.0.0/16"
 
-# A new connection costs ten times what most commands do.
+# A new connection costs ten times as much as most commands.
 _CONNECTIONS = tempfile.TemporaryDirectory(prefix="ssh-")
-_STAYS = {"root": 300}  # seconds that a connection stays when nobody uses it
-_OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
-#: States that no job leaves by itself. Those of a job that Slurm puts back into the queue are not among them.
+_STAYS = {"root": 300}  # seconds that an idle connection is kept
+_OTHERS_STAY = 5  # the same for other users, whose sessions end with the connection
+#: Final states of a job. Those of a job that Slurm requeues are not among them.
 ENDED = ("COMPLETED", "CANCELLED", "TIMEOUT")
 
 
@@ -37,18 +37,18 @@ def gpupool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def docker(*arguments: str) -> str:
-    """Run docker and give what it prints."""
+    """Run docker and return its output."""
     return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _socket(container: str, user: str) -> Path:
-    """Return the path of a connection's socket: names could make it too long for one."""
+    """Return the path of a connection's socket; with names in it, it could exceed the limit of a socket's path."""
     return Path(_CONNECTIONS.name) / f"{zlib.crc32(container.encode()):08x}-{zlib.crc32(user.encode()):08x}"
 
 
 @atexit.register
 def hang_up(container: str = "") -> None:
-    """End the connections that tests share, to one node that is about to go or to all."""
+    """Close the connections that tests share, to one node that is about to stop or to all."""
     for socket in Path(_CONNECTIONS.name).glob(f"{_socket(container, '').name[:9] if container else ''}*"):
         subprocess.run(["ssh", "-O", "exit", f"-oControlPath={socket}", "node"], capture_output=True, check=False)
         socket.unlink(missing_ok=True)
@@ -56,7 +56,7 @@ def hang_up(container: str = "") -> None:
 
 @dataclass(frozen=True)
 class Testbed:
-    """A deployed testbed and the ways a test looks at it."""
+    """A deployed testbed, and the commands with which a test inspects it."""
 
     __test__ = False
 
@@ -69,7 +69,7 @@ class Testbed:
 
     @property
     def controller(self) -> str:
-        """Return the node that slurmctld runs on first."""
+        """Return the first node on which slurmctld runs."""
         return self.cluster.controllers[0].name
 
     def container(self, node: str) -> str:
@@ -78,7 +78,7 @@ class Testbed:
         return f"{self.target.testbed.id}-{node}"
 
     def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command on a node by ssh; somebody's commands there share a connection."""
+        """Run a command on a node by ssh; the commands of a user on a node share a connection."""
         assert self.target.testbed
         first, *rest = ssh_command(self.target.testbed, node, user, [command])
         shared = [f"-oControlPath={_socket(self.container(node), user)}", "-oControlMaster=auto"]
@@ -86,7 +86,7 @@ class Testbed:
         return subprocess.run([first, *shared, *rest], input=text, capture_output=True, text=True, check=False)
 
     def switch_off(self, *nodes: str) -> None:
-        """Stop nodes in order, as by their power buttons."""
+        """Shut nodes down in order, as by their power buttons."""
         for node in nodes:
             hang_up(self.container(node))
         docker("stop", *map(self.container, nodes))
@@ -96,7 +96,7 @@ class Testbed:
         docker("start", *map(self.container, nodes))
 
     def out(self, node: str, command: str, user: str = "root", text: str = "") -> str:
-        """Return what a command prints; fail with its own words when it fails."""
+        """Return the output of a command; fail with its error output if it fails."""
         done = self.run(node, command, user, text)
         assert done.returncode == 0, f"{user}@{node}: {command}: {done.stderr or done.stdout}"
         return done.stdout.strip()
@@ -115,13 +115,13 @@ class Testbed:
         return gpupool("apply", self.inventory, "--on", "testbed", "--yes", *arguments)
 
     def submit(self, user: str, options: str, script: str = "sleep 600") -> str:
-        """Submit a batch job on a head node and give its number."""
+        """Submit a batch job on a head node and return its number."""
         head = next(node.name for node in self.target.nodes if node.has("head"))
         return self.out(head, f"sbatch --parsable -o /dev/null {options} --wrap '{script}'", user)
 
     def cancel_jobs(self) -> str:
-        """Cancel every job, and return what squeue showed before: nothing once they have all ended."""
-        # arrays and heterogeneous jobs as a whole: a component alone may be refused
+        """Cancel every job, and return squeue's output from before: nothing once all have ended."""
+        # arrays and heterogeneous jobs as a whole: the cancellation of one component may be refused
         return self.out(self.controller, "squeue -h; squeue -h -o %i | sed 's/[+_].*//' | sort -u | xargs -r scancel")
 
     def end_jobs(self) -> None:
@@ -129,12 +129,12 @@ class Testbed:
         until(lambda: not self.cancel_jobs(), "all jobs have ended")
 
     def job(self, number: str) -> dict[str, str]:
-        """Return what slurmctld knows of a job."""
+        """Return the fields of a job in slurmctld."""
         text = self.out(self.controller, f"scontrol -o show job {number}")
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
     def wait_for(self, number: str, state: str, reason: str = "") -> dict[str, str]:
-        """Wait until a job is in a state (and waits for a reason); not for what a job that has ended never comes to."""
+        """Wait until a job is in a state (and waits for a reason); fail if the job has ended in another state."""
 
         def there() -> dict[str, str] | None:
             job = self.job(number)
@@ -154,5 +154,5 @@ def up(inventory: Path, network: str) -> Testbed:
     return testbed
 
 
-#: Takes a file of the inventory, a text in it and what to put in its place; gives the testbed as seen from there.
+#: Takes a file of the inventory, a text in it and its replacement; returns the testbed with the changed inventory.
 Changed = Callable[[str, str, str], Testbed]

@@ -16,20 +16,20 @@ from tests.testbed.cluster import WORKER, Changed, Testbed
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have SkyNet's testbed, one for each worker."""
+    """Use SkyNet's testbed, one for each worker."""
     if WORKER != "0":
         os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
     config.pluginmanager.import_plugin("tests.testbed.skynet")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have what takes longest begin first, however few tests it has."""
+    """Begin with the tests that take longest, even if they are few."""
     longest.first(items, ("attacks", "guard", "jobs", "power", "singularity", "apply", "storage_of_others", "access"))
 
 
 @dataclass(frozen=True)
 class _Noting(Testbed):
-    """A testbed that notes on which nodes an inventory was applied; "" for all of them."""
+    """A testbed that records on which nodes an inventory was applied; "" for all of them."""
 
     applied_on: set[str] = field(default_factory=set)
 
@@ -41,9 +41,9 @@ class _Noting(Testbed):
 
 @pytest.fixture
 def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
-    """Return the same testbed as another inventory sees it: a copy in which one text of one file is another.
+    """Return a function for the same testbed with another inventory: a copy with one text of one file replaced.
 
-    Where the copy was applied, the testbed's own inventory is applied again when the test is over.
+    If the copy was applied, the testbed's own inventory is applied again at the end of the test.
     """
     assert idle.target.testbed
     copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
@@ -60,8 +60,8 @@ def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
     applied_on: set[str] = set()
     yield change
     state.forget(seen.id)
-    # jobs of a partition that the inventory has again must not hold up the way back
+    # jobs of a partition that the inventory has again must not delay the apply
     idle.end_jobs()
-    # commands of a test's own may have been anywhere
+    # commands of the test itself may have run anywhere
     limit = ["--limit", ",".join(applied_on)] if applied_on and "" not in applied_on else []
     assert idle.apply(*limit).returncode == 0

@@ -1,12 +1,12 @@
-"""A small container image made of a node's own programs: there is no registry to have one from."""
+"""A small container image made of a node's own programs: no registry can be reached."""
 
 import shlex
 from collections.abc import Mapping
 
 from tests.testbed.cluster import Testbed
 
-#: A folder with what a shell needs, as an image has it; $1 the folder, $2 "python" for that too. Empty files are for
-#: what is mounted over them.
+#: Creates a root folder with the files that a shell needs; $1 the folder, $2 "python" for Python too. Empty files are
+#: mount points.
 _ROOT = r"""
 set -eu
 root=$1
@@ -32,7 +32,7 @@ for file in hosts resolv.conf localtime; do : > "$root/etc/$file"; done
 echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
 echo 'root:x:0:' > "$root/etc/group"
 """
-#: Serves a page to those who have its token, as Jupyter does; with no more of Python than nodes have.
+#: Serves a page to clients with its token, as Jupyter does; only with the Python modules that nodes have.
 JUPYTER = """#!/usr/bin/python3
 import argparse, os, socket
 parser = argparse.ArgumentParser()
@@ -61,7 +61,7 @@ def make_image(
     python: bool = False,
     programs: Mapping[str, str] | None = None,
 ) -> None:
-    """Give the docker of a node an image under some names; it starts in /workspace, and has more programs by name."""
+    """Load an image under some names into docker on a node; it starts in /workspace, and has these other programs."""
     root = make_root(testbed, node, python=python, programs=programs)
     changes = f"--change 'WORKDIR /workspace' --change 'CMD {command}'"
     testbed.out(node, f"tar -C {root} -c . | docker import {changes} - {names[0]}")
@@ -70,7 +70,7 @@ def make_image(
 
 
 def make_root(testbed: Testbed, node: str, *, python: bool = False, programs: Mapping[str, str] | None = None) -> str:
-    """Make a folder on a node with what an image has, and return its path."""
+    """Create a folder on a node with the files of an image, and return its path."""
     root = "/var/tmp/image"
     testbed.out(node, f"sh -s {root} {'python' if python else ''}", text=_ROOT)
     for name, text in (programs or {}).items():

@@ -1,4 +1,4 @@
-"""A registry of container images that answers by the names of docker.io and nvcr.io: the real ones are out of reach."""
+"""A registry of container images with the names docker.io and nvcr.io: the real ones cannot be reached."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _TRUST = f"cat > {_CERTIFICATE} && update-ca-certificates >/dev/null 2>&1"
 _FORGET = f"rm -f {_CERTIFICATE}; update-ca-certificates >/dev/null 2>&1; sed -i '/ nvcr.io$/d' /etc/hosts"
 _KEY = f"""openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-registry \\
 -addext subjectAltName=DNS:{NAMES.replace(" ", ",DNS:")} -keyout {_FOLDER}/key.pem -out {_FOLDER}/cert.pem"""
-#: Packs a folder as an image of one layer. $1 the folder, $2 where to, then names as NAME:TAG.
+#: Packs a folder as an image of one layer. $1 the folder, $2 the destination, then names as NAME:TAG.
 _PACK = r"""
 import gzip, hashlib, io, json, sys, tarfile
 from pathlib import Path
@@ -36,7 +36,7 @@ text = json.dumps(manifest).encode()
 for name in [digest(text), *names]:
     (Path(to) / name.replace("/", "_")).write_bytes(text)
 """
-#: Answers as a registry that one can only read. $1 the folder with its images and its certificate.
+#: Serves a read-only registry. $1 the folder with its images and its certificate.
 _SERVE = r"""
 import hashlib, os, re, ssl, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -69,7 +69,7 @@ server.serve_forever()
 
 @contextmanager
 def serving(testbed: Testbed, node: str, root: str, *names: str, to: tuple[str, ...]) -> Iterator[None]:
-    """Serve what is in a folder of a node as an image under some names, NAME:TAG, to other nodes."""
+    """Serve a folder of a node as an image under some names, NAME:TAG, to other nodes."""
     testbed.out(
         node, f"systemctl stop test-registry 2>/dev/null; rm -rf {_FOLDER}; mkdir -p {_FOLDER} && {_KEY} 2>/dev/null"
     )

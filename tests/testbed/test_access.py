@@ -1,4 +1,4 @@
-"""Who gets in where by SSH: without a job not to compute nodes, as no user to servers, and admins everywhere."""
+"""SSH access: users reach compute nodes only with a job and servers not at all, admins reach all nodes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from tests.testbed.test_jobs import PROBE
 
 NODE, OTHER, SERVER, CONTROLLER, HEAD = "clippy", "a40-01", "multivac", "marvin", "sky1"
 USER = "u-kira1"
-# as it is in the inventory, with a word in its place
+# the text of the inventory, to be replaced by another value
 COMPUTE, FILESERVER, CONTROLLERS = "compute_ssh: open", "fileserver_ssh: open", "controller_ssh: open"
 
 
 def login(
     testbed: Testbed, node: str, command: str, user: str = USER, text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command by a connection of its own: one that is shared was let in before."""
+    """Run a command over a new connection: a shared connection was admitted before."""
     assert testbed.target.testbed
     words = ssh_command(testbed.target.testbed, node, user, [command])
-    words[1:1] = ["-o", "LogLevel=INFO"]  # what PAM says is shown to people, and not to programs
+    words[1:1] = ["-o", "LogLevel=INFO"]  # ssh shows PAM's messages to people, and not to programs
     return subprocess.run(words, input=text, capture_output=True, text=True, check=False)
 
 
@@ -35,13 +35,13 @@ def applied(testbed: Testbed, nodes: str) -> Testbed:
 
 @pytest.fixture
 def allocated(changed: Changed) -> Testbed:
-    """Compute nodes let in users with a job on them."""
+    """Compute nodes admit users with a job on them."""
     return applied(changed("access.yml", COMPUTE, "compute_ssh: allocated"), f"{NODE},{OTHER}")
 
 
 @pytest.fixture
 def colleague(allocated: Testbed) -> Iterator[str]:
-    """A user who looks after a node: in its group sudo."""
+    """A user who administers a node: a member of its group sudo."""
     allocated.out(NODE, "gpasswd -a u-hays1 sudo")
     yield "u-hays1"
     allocated.out(NODE, "gpasswd -d u-hays1 sudo")
@@ -60,7 +60,7 @@ def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: T
     refused = login(allocated, NODE, "hostname")
     assert (refused.returncode, refused.stdout) == (255, "")
     assert "Access denied by pam_slurm_adopt" in refused.stderr
-    # admins come in, whatever Slurm says
+    # admins are admitted whatever the state of Slurm
     for admin in ("root", colleague):
         assert login(allocated, NODE, "hostname", admin).stdout.strip() == NODE
 
@@ -86,7 +86,7 @@ def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: T
 
 @pytest.mark.promise("SDU-050")
 def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testbed) -> None:
-    """Without a request for any; a step of srun has none then."""
+    """Without a request for GPUs; a step of srun has none then."""
     allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p overcap -A overcap --exclusive"), "RUNNING")
     said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
     assert [line.split()[0] for line in said] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
@@ -127,7 +127,7 @@ def test_servers_refuse_users_and_heads_do_not(changed: Changed) -> None:
         assert "Permission denied" in refused.stderr
         assert login(testbed, node, "hostname", "root").stdout.strip() == node
     assert login(testbed, HEAD, "hostname").stdout.strip() == HEAD
-    # Slurm's commands ask the controller all the same
+    # Slurm's commands work nevertheless, as they ask the controller
     assert login(testbed, HEAD, "sinfo -h -o %P").stdout
 
 

@@ -1,4 +1,4 @@
-"""What apply and plan promise: the second apply does nothing, a change is named exactly, a dead node stops nobody."""
+"""Apply and plan: the second apply does nothing, a change is named exactly, a dead node does not stop the others."""
 
 import json
 
@@ -10,7 +10,7 @@ UNITS = ("ssh", "munge", "mariadb", "slurmdbd", "slurmctld", "slurmd", "sackd")
 
 
 def daemons(testbed: Testbed) -> dict[str, str]:
-    """Give, for each daemon of each node, when it started and its PID: a reconfigure changes only the PID."""
+    """Return, for each daemon of each node, its start and its PID: a reconfigure changes only the PID."""
     show = f"systemctl show -p Id -p ActiveEnterTimestampMonotonic -p MainPID {' '.join(UNITS)}"
     return {node.name: testbed.out(node.name, show) for node in testbed.target.nodes}
 
@@ -91,7 +91,7 @@ def test_verify_holds_and_says_where_it_does_not(skynet: Testbed) -> None:
     assert done.returncode == 1
     assert "sky2: links point where they should" in done.stdout
     assert "sky2: who left the inventory cannot log in: not in the inventory, and may log in: u-left1" in done.stdout
-    # as told
+    # as the message asks
     skynet.out("sky2", "usermod --expiredate 1 u-left1")
     assert skynet.apply("--limit", "sky2").returncode == 0
     assert gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "sky2").returncode == 0

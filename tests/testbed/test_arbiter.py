@@ -23,7 +23,7 @@ def decisions(testbed: Testbed, since: float) -> str:
 
 @pytest.fixture
 def lab(idle: Testbed) -> Iterator[Testbed]:
-    """Lab cvmlp-lab with a cap that a few jobs fill."""
+    """Lab cvmlp-lab with a cap that a few jobs reach."""
     change = "sacctmgr -iQ modify account cvmlp-lab set GrpTRES=gres/gpu={}"
     idle.out("marvin", change.format(CAP))
     yield idle
@@ -32,7 +32,7 @@ def lab(idle: Testbed) -> Iterator[Testbed]:
 
 @pytest.fixture
 def grace(idle: Testbed) -> int:
-    """Seconds between signal and end; a testbed has less than the cluster."""
+    """Return the seconds between signal and end; a testbed has fewer than the cluster."""
     return idle.cluster.partitions["user-overcap"].grace
 
 
@@ -42,7 +42,7 @@ def full(testbed: Testbed, *options: str) -> list[str]:
     for extra in options:
         found.append(testbed.submit("u-cvmlp1", f"{OVER} {extra}"))
         testbed.wait_for(found[-1], "RUNNING")
-        time.sleep(1.1)  # Slurm counts in seconds, and the youngest is asked for
+        time.sleep(1.1)  # Slurm counts in seconds, and the youngest job must differ
     return found
 
 
@@ -69,7 +69,7 @@ def test_a_labmates_job_takes_the_place_of_the_youngest_user_overcap_job(lab: Te
     mark = f"scontrol show job {jobs[-1]} | grep -o 'AdminComment=.*'"
     found = until(lambda: lab.run("marvin", mark).stdout, "the youngest is signalled")
     assert f"for job {mate}]" in found
-    lab.wait_for(jobs[-1], "RUNNING")  # for its grace time, after a moment as SIGNALING
+    lab.wait_for(jobs[-1], "RUNNING")  # it runs for its grace time, after a moment as SIGNALING
     lab.wait_for(mate, "RUNNING")
     assert lab.wait_for(jobs[-1], "PENDING")["Restarts"] == "1"
     assert [lab.job(job)["JobState"] for job in jobs[:-1]] == ["RUNNING"] * (CAP - 1)
@@ -112,7 +112,7 @@ def test_nobody_leaves_for_a_job_that_is_held_or_at_its_users_limit(lab: Testbed
     assert "AssocGrpGRES" in large.stderr, "it could never start"
     other = lab.submit("u-kira1", "-p short --gres=gpu:1")
     lab.wait_for(other, "RUNNING")
-    time.sleep(2 * grace)  # no bound: that nothing happens is looked at for longer than the arbiter needs
+    time.sleep(2 * grace)  # not a time limit: the test watches for longer than the arbiter needs
     assert lab.job(held)["JobState"] == "PENDING"
     assert "signalled" not in decisions(lab, began)
 
@@ -129,20 +129,20 @@ def test_a_grace_time_ends_on_time(lab: Testbed, grace: int) -> None:
         lab.wait_for(lab.submit("u-kira1", "-p kira-lab --gres=gpu:1 --mem-per-gpu=1G"), "RUNNING")
         took.append(time.monotonic() - began)
     assert min(took) >= grace
-    # slurmctld alone would look for the end every 30 s
+    # slurmctld alone would check for the end every 30 s
     assert sorted(took)[1] < grace + 30 * start(), took
     ended = [line for line in decisions(lab, first).splitlines() if "in overcap is ended: preempted by Slurm" in line]
     assert len(ended) == len(took), "slurmctld came first"
     look = partial(lab.out, "marvin", f"sacct -nXPD -j {array} -o admincomment,state,jobid")
     runs = until(lambda: _ended(len(took), look()), "slurmdbd has the runs that ended", look)
     assert {comment for comment, state, _ in runs if state == "REQUEUED"} == {"[gpupool: preempted by Slurm, run 0]"}
-    # slurmctld looks every 30 s: where that is the moment in which the arbiter ends a job, it may have come first
+    # slurmctld checks every 30 s, and may have ended a job just before the arbiter
     assert {comment for comment, *_ in runs} <= {"[gpupool: preempted by Slurm, run 0]", ""}
     assert len({job for comment, _, job in runs if comment}) >= 2, "most have the arbiter's word"
     assert len({job for *_, job in runs}) == len(took)
 
 
 def _ended(count: int, listed: str) -> list[list[str]]:
-    """Return comment, state and job of the runs that have ended, once they are of so many jobs."""
+    """Return comment, state and job of the ended runs, once they are of so many jobs."""
     found = [line.split("|") for line in listed.splitlines() if line.split("|")[1] in ("REQUEUED", "PREEMPTED")]
     return found if len({job for *_, job in found}) >= count else []

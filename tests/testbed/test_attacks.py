@@ -1,4 +1,4 @@
-"""What users have tried on this cluster to take more than is theirs: each attack, and what becomes of it."""
+"""Attacks: ways in which users of this cluster have tried to take more than their share, and the result of each."""
 
 import re
 import time
@@ -15,7 +15,7 @@ OPEN_ALL = "for gpu in /dev/nvidia[0-9]*; do { : <$gpu; } 2>&1; done"
 
 @pytest.fixture
 def slurmctld(idle: Testbed) -> Iterator[Testbed]:
-    """The cluster, whose slurmctld is the same process afterwards."""
+    """The cluster; its slurmctld must be the same process at the end."""
     look = "systemctl show -p ActiveEnterTimestamp,NRestarts,MainPID slurmctld"
     before = idle.out("marvin", look)
     yield idle
@@ -23,7 +23,7 @@ def slurmctld(idle: Testbed) -> Iterator[Testbed]:
 
 
 def refused(testbed: Testbed, options: str, user: str = "u-wu1") -> str:
-    """Submit a job that must not be taken, and give what its user is told."""
+    """Submit a job that must be refused, and return the message to its user."""
     done = testbed.run("sky1", f"sbatch {options} --wrap 'sleep 600'", user)
     assert done.returncode, f"{options}: {done.stdout}"
     assert testbed.out("marvin", "squeue -h") == ""
@@ -35,7 +35,7 @@ def held(testbed: Testbed, options: str, user: str = "u-wu1") -> str:
 
 
 def changed(testbed: Testbed, job: str, change: str, user: str = "u-wu1") -> str:
-    """Return what a user is told who changes a job, which must stay as it is."""
+    """Return the message to a user who changes a job, which must stay unchanged."""
     before = testbed.out("marvin", f"scontrol -o show job {job}")
     done = testbed.run("sky1", f"scontrol update jobid={job} {change}", user)
     assert done.returncode, f"{change} was taken"
@@ -43,7 +43,7 @@ def changed(testbed: Testbed, job: str, change: str, user: str = "u-wu1") -> str
     return done.stderr
 
 
-# Slurm itself
+# Refused by Slurm itself
 
 
 @pytest.mark.parametrize("options", ["--gpus=2", "-n 1", "-H -n 1 --gres=gpu:1", "-H -N 2 --gpus-per-task=1 -n 2"])
@@ -136,7 +136,7 @@ def test_ordinary_jobs_are_taken(idle: Testbed, options: str) -> None:
 
 @pytest.mark.promise("SKY-036", "SKY-142")
 def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None:
-    """The guide's golden ratio, whoever came first."""
+    """The guide's golden ratio, in any order of submission."""
     small = idle.submit("u-hoffman1", "-p long -c 1 --array=1-60 --mem=1G")
     until(lambda: idle.job(small)["JobState"] == "RUNNING", "jobs without GPUs run", lambda: str(idle.job(small)))
     node = idle.cluster.nodes["clippy"]
@@ -145,7 +145,7 @@ def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None
     until(lambda: idle.out("marvin", count) == str(node.gpu_count), "all GPUs of clippy are used")
 
 
-# Jobs that nobody could preempt
+# Jobs that cannot be preempted
 
 
 @pytest.mark.promise("SKY-119", "SKY-121")
@@ -176,7 +176,7 @@ def test_nor_does_a_component_become_a_borrower(slurmctld: Testbed) -> None:
 
 @pytest.mark.promise("SKY-160")
 def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
-    """By ssh from elsewhere, and by ssh from inside of a job to its own node."""
+    """By ssh from outside, and by ssh from inside of a job to its own node."""
     number = idle.cluster.nodes["a40-01"].gpu_count
     key = "mkdir -p ~/.ssh; test -f ~/.ssh/attack || ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/attack"
     keys = "~/.ssh/authorized_keys"
@@ -194,10 +194,10 @@ def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
     assert of_ssh.count("not permitted") == number, of_ssh
     from_head = idle.run("a40-01", OPEN_ALL, "u-kira1")
     assert (from_head.stdout + from_head.stderr).count("not permitted") == number
-    # who looks after the node is root
+    # admins of the node are root
     of_root = idle.run("a40-01", OPEN_ALL)
     assert (of_root.stdout + of_root.stderr).count("No such device") == number
-    # what a session needs is there
+    # the other devices that a session needs exist
     assert idle.out(
         "a40-01", "script -qc 'tty; echo x >/dev/null; head -c 1 /dev/urandom | wc -c' /dev/null", "u-kira1"
     )
@@ -230,7 +230,7 @@ def test_no_wish_of_a_borrower_keeps_it_from_leaving(idle: Testbed, wish: str) -
     cap = idle.cluster.accounts["wu-lab"].limits.group.gpu
     done = idle.run("sky1", f"sbatch --parsable -p user-overcap --gres=gpu:{cap} {wish} --wrap 'sleep 600'", "u-wu1")
     if done.returncode:
-        return  # refused: nothing to evict
+        return  # refused: no job to evict
     borrower = done.stdout.strip()
     idle.wait_for(borrower, "RUNNING")
     mate = idle.submit("u-wu2", "-p short --gres=gpu:1")
@@ -242,7 +242,7 @@ def test_no_wish_of_a_borrower_keeps_it_from_leaving(idle: Testbed, wish: str) -
 
 @pytest.fixture
 def added(idle: Testbed) -> Iterator[str]:
-    """An account that a coordinator added below the lab's, with a user of the lab."""
+    """Add an account below the lab's as a coordinator, with a user of the lab."""
     (coordinator, *_) = idle.cluster.accounts["cvmlp-lab"].coordinators
     name = "sub-cvmlp"
     for words in (f"add account {name} parent=cvmlp-lab", f"add user u-cvmlp1 account={name}"):
@@ -260,7 +260,7 @@ def test_an_account_that_a_coordinator_added_escapes_no_limit(idle: Testbed, add
     assert idle.job(job)["QOS"] == "cvmlp-user-limits"
 
 
-# Limits that a job alone is above
+# Limits that a single job exceeds
 
 
 @pytest.mark.promise("SKY-153", "SKY-157")

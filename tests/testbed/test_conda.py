@@ -1,4 +1,4 @@
-"""conda in batch jobs as the guides have it: a user's own, and one for all; the template runs as it is printed."""
+"""conda in batch jobs as in the guides: a user's own, and a shared one; the template runs as it is printed."""
 
 import hashlib
 from pathlib import Path
@@ -37,7 +37,7 @@ FOR_ALL = f'{OWN}installer: {{url: "file://{PLACE}", sha256: SHA, where: "sky1,c
 
 
 def printed(testbed: Testbed, user: str) -> list[str]:
-    """Run the template as a user and return what it prints."""
+    """Run the template as a user and return its output."""
     testbed.out("sky1", "mkdir -p project && rm -f conda.out conda.err && cat > job.sh", user, TEMPLATE)
     done = testbed.run("sky1", "sbatch --wait --export=lr=1e-4,gamma=1 job.sh", user)
     assert done.returncode == 0, done.stderr + testbed.run("sky1", "cat conda.err", user).stdout
@@ -86,7 +86,7 @@ def test_one_conda_for_all_comes_from_a_checked_installer_and_leaves_users_alone
         script = "#!/bin/bash -l\nconda activate all_env\npython x\n"
         testbed.out("sky1", "sbatch --wait -o conda.out -p debug -w clippy --gres=gpu:1", HAYS, script)
         assert testbed.out("sky1", "cat conda.out", HAYS) == "python of all_env: x"
-        # what a user has put in the place of the installation is not ours to remove
+        # apply does not remove files that a user has put in place of the installation
         testbed.out("sky1", "rm /opt/conda && mkdir /opt/conda && touch /opt/conda/mine")
         refused = testbed.apply("--limit", "sky1")
         assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""How users come to a head from their own machines, verbatim from the guide (section C of the promises)."""
+"""Connections of users to a head from their own machines, verbatim from the guide (section C of the promises)."""
 
 import os
 import subprocess
@@ -21,9 +21,10 @@ KILL = r"""kill $(ps x --User $(whoami) -o "pid,cmd" | grep vscode-server | grep
 
 @pytest.fixture
 def agent(idle: Testbed) -> Iterator[str]:
-    """An SSH agent of the user's machine with a key in it; its socket."""
+    """Yield the socket of an SSH agent on the user's machine with a key in it."""
     assert idle.target.testbed
-    with tempfile.TemporaryDirectory() as folder:  # a test's own folder may be too long for a socket: 107 characters
+    # the path of a test's own folder may be too long for a socket: 107 characters
+    with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/agent"
         with subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL) as process:
             try:
@@ -53,7 +54,7 @@ def test_the_guides_ssh_config_brings_the_variable_and_the_agent(idle: Testbed, 
 
     assert said("echo $SKY_VSC_LAUNCH") == LAUNCH
     assert "ED25519" in said("ssh-add -l")
-    # another head takes it too, a compute node takes no variables
+    # another head accepts it too; a compute node accepts no variables
     words = ssh_command(idle.target.testbed, "clippy", USER, ["echo ${SKY_VSC_LAUNCH-unset}"])
     words[1:1] = ["-o", f'SetEnv=SKY_VSC_LAUNCH="{LAUNCH}"']
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip() == "unset"

@@ -1,4 +1,4 @@
-"""A daemon tries its new file before it is put: an old one stays when the new one is refused."""
+"""A daemon tests its new file before it is installed: if the new file is refused, the old one stays."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users of a real directory: known by one apply, kept while it is away, and its names harm nobody."""
+"""Users of a real directory: known after one apply, cached while it is down, and its names cannot do harm."""
 
 import json
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ ENTRIES = [
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A small cluster whose head is the directory's server, too."""
+    """A small cluster whose head is also the directory's server."""
     inventory = copied(
         SMALL,
         tmp_path_factory.mktemp("directory") / "small",

@@ -1,4 +1,4 @@
-"""Docker in jobs, as users type it; NVIDIA's hook is a stand-in that makes device files and takes notes."""
+"""Docker in jobs, as typed by users; NVIDIA's hook is a stand-in that creates device files and writes a log."""
 
 import re
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ def images(skynet: Testbed) -> None:
 
 @pytest.fixture
 def docker(idle: Testbed, images: None) -> Iterator[Testbed]:
-    """The node without containers, before and after."""
+    """The node without containers before and after the test."""
     idle.out(NODE, WITHOUT_CONTAINERS)
     yield idle
     idle.out(NODE, WITHOUT_CONTAINERS)
 
 
 def in_job(testbed: Testbed, script: str, options: str = "", user: str = USER) -> str:
-    """Return what a script prints in a job on the node."""
+    """Return the output of a script in a job on the node."""
     return testbed.out("sky1", f"{IN_JOB} {options} bash -s", user, script)
 
 
 def gpus_of_the_job(shown: str) -> set[str]:
-    """Return the numbers that `scontrol -d show job` has of a job's GPUs."""
+    """Return the numbers of a job's GPUs in the output of `scontrol -d show job`."""
     found = re.search(r"GRES=gpu\S*\(IDX:([\d,-]+)\)", shown)
     assert found, shown
     numbers: set[str] = set()
@@ -58,7 +58,7 @@ def test_a_user_runs_a_container_in_a_job(docker: Testbed) -> None:
 
 @pytest.mark.promise("SKY-174", "SKY-176")
 def test_the_quoted_flag_gives_a_container_exactly_the_gpus_of_the_job(docker: Testbed) -> None:
-    """Another job has the first GPU, so CUDA's numbers are not the node's."""
+    """Another job has the first GPU, so CUDA's numbers differ from the node's."""
     docker.wait_for(docker.submit(OTHER, f"-p short -w {NODE} --gres=gpu:1"), "RUNNING")
     script = f"""
 echo "cuda=$CUDA_VISIBLE_DEVICES"
@@ -77,7 +77,7 @@ docker run --rm --gpus \\"device=${{NV_GPU}}\\" {TORCH} ls /dev
 
 @pytest.mark.promise("SKY-178")
 def test_a_container_is_not_within_its_job(docker: Testbed) -> None:
-    """The limit that docs/roles/docker.md tells of: dockerd is its parent."""
+    """The limitation described in docs/roles/docker.md: dockerd is the parent of a container."""
     script = f"docker run --detach --name beside {IMAGE} sleep 9999 >/dev/null; cat /proc/self/cgroup\n"
     assert "/job_" in in_job(docker, script)
     process = docker.out(NODE, "docker inspect -f '{{.State.Pid}}' beside")
@@ -86,7 +86,7 @@ def test_a_container_is_not_within_its_job(docker: Testbed) -> None:
 
 @pytest.mark.promise("SKY-179")
 def test_the_line_with_taskset_restricts_the_cpus_of_a_container(docker: Testbed) -> None:
-    """The shell is bound by hand: a testbed's job is not, as its node has not the CPUs that Slurm is told of."""
+    """The shell is bound by taskset: jobs of a testbed are not, as its node lacks the CPUs that Slurm expects."""
     line = "docker run --rm --cpuset-cpus=\"$(taskset -c -p $$ | cut -f2 -d ':' | awk '{$1=$1};1')\" " + IMAGE
     script = f"cat > ~/line.sh <<'END'\n{line} sh -c 'nproc; grep Cpus_allowed_list /proc/self/status'\nEND\n"
     said = in_job(docker, f"{script}taskset -c 1 bash ~/line.sh\n")
@@ -115,7 +115,7 @@ def test_gpus_that_are_not_there_fail_the_container(docker: Testbed) -> None:
     assert "unknown device" in done.stderr
 
 
-# What apply and the daemon do to containers
+# Effects of apply and of the daemon on containers
 
 
 def of_container(testbed: Testbed, name: str) -> str:
@@ -133,7 +133,7 @@ def test_no_change_ends_a_jobs_container(changed: Changed, images: None) -> None
         assert why in gone_wrong(testbed)
         assert of_container(testbed, "job") == before
         assert testbed.out(NODE, "systemctl show -p MainPID docker") == daemon
-        # an admin may restart it: containers live on, and the settings are read
+        # an admin may restart it: containers survive, and the settings are read
         testbed.out(NODE, "systemctl restart docker")
         assert of_container(testbed, "job") == before
         assert before.startswith("true ")
@@ -146,7 +146,7 @@ def test_no_change_ends_a_jobs_container(changed: Changed, images: None) -> None
 
 
 def gone_wrong(testbed: Testbed) -> str:
-    """Return what an apply says that fails on the node."""
+    """Return the failure that an apply reports for the node."""
     done = testbed.apply("--limit", NODE)
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -159,7 +159,7 @@ def test_who_may_use_it_is_the_inventorys_matter(changed: Changed, images: None)
     done = testbed.apply("--limit", NODE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert in_job(testbed, f"docker run --rm {IMAGE}; sudo docker run --rm {IMAGE}\n") == "Hello world\nHello world"
-    testbed.out(NODE, "systemctl restart slurmd")  # it remembers groups of users for ten minutes
+    testbed.out(NODE, "systemctl restart slurmd")  # slurmd caches the groups of users for ten minutes
     until(lambda: testbed.out("sky1", f"sinfo -h -o %t -n {NODE}") == "idle", "the node is back")
     refused = testbed.run("sky1", f"{IN_JOB} docker ps", OTHER)
     assert refused.returncode
@@ -179,7 +179,7 @@ def test_old_containers_go_and_those_that_run_or_are_young_stay(docker: Testbed)
     names = "docker ps -a --format '{{.Names}}'"
     docker.out(NODE, run)
     assert set(docker.out(NODE, names).split()) == {"ended", "runs"}
-    # a day is a second now: nobody can set back when a container ended
+    # a day is one second here: no command can set back when a container ended
     docker.out(NODE, f"sed -i 's/^containers_older_than=.*/containers_older_than=1/' {PURGE}")
     try:
         until(

@@ -1,4 +1,4 @@
-"""Changes made to slurmdbd by hand: plan names them, apply puts them back, and running jobs never notice."""
+"""Manual changes to slurmdbd: plan names them, apply undoes them, and running jobs are not affected."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ KIRA, ESSA = "u-kira1", "u-essa1"
 
 @pytest.fixture
 def running(idle: Testbed) -> Iterator[str]:
-    """A job of the kira-lab that must live on."""
+    """A job of the kira-lab that must survive."""
     number = idle.submit(KIRA, "-p short --gres=gpu:1")
     idle.wait_for(number, "RUNNING")
     yield number
@@ -22,7 +22,7 @@ def running(idle: Testbed) -> Iterator[str]:
 
 
 def sacctmgr(testbed: Testbed, command: str) -> str:
-    """Run sacctmgr by hand, as an admin would."""
+    """Run sacctmgr as an admin would."""
     return testbed.out(DATABASE, f"sacctmgr -iQ {command}")
 
 
@@ -115,7 +115,7 @@ def test_a_lab_admin_adds_users_to_the_own_lab_and_to_no_other(idle: Testbed) ->
     assert f"{idle.cluster.name}|kira-lab|{ESSA}" in associations(idle, f"user={ESSA}")
     assert idle.run(head, f"sacctmgr -i add user {ESSA} account=hays-lab", admin).returncode != 0
     assert f"{idle.cluster.name}|hays-lab|{ESSA}" not in associations(idle, f"user={ESSA}")
-    # what is not written into the inventory goes with the next apply
+    # a user who is not in the inventory is removed by the next apply
     assert idle.plan() == (3, {DATABASE: [f"Account limits | user {ESSA} in account kira-lab"]})
     assert idle.apply("--limit", DATABASE).returncode == 0
     assert idle.plan("--limit", DATABASE) == (0, {})

@@ -1,4 +1,4 @@
-"""What a node refuses from outside: a machine with an address of another network tries, and one inside does."""
+"""The firewall of a node: a machine with an address of another network tries to connect, and one inside does."""
 
 import subprocess
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from tests.testbed.cluster import Changed, Testbed, gpupool
 
 NODE, INSIDE, OUTSIDER, HEAD = "clippy", "a40-01", "sky2", "sky1"
 PORT = 8123
-ADDRESS = "192.0.2.7"  # of a network for documents, RFC 5737: nobody's
+ADDRESS = "192.0.2.7"  # of the network for documentation, RFC 5737: not assigned to any host
 PORTS = "  dev_ports: {range: 8000-9000, open_to: cluster, src: L462}\n"
 
 
 def reaches(testbed: Testbed, here: str, node: str, port: int) -> bool:
-    """Try a connection from a node; a refusal is an answer."""
+    """Return whether a connection from a node is answered; a refused connection counts as an answer."""
     there = testbed.cluster.nodes[node].address
     done = testbed.run(here, f"bash -c ': </dev/tcp/{there}/{port}'")
     assert not done.returncode or "refused" in done.stderr, done.stderr
@@ -25,7 +25,7 @@ def reaches(testbed: Testbed, here: str, node: str, port: int) -> bool:
 
 @pytest.fixture
 def server(idle: Testbed) -> Iterator[Testbed]:
-    """A server on a port of a compute node and of a head, as users start them."""
+    """Servers of a user on a port of a compute node and of a head."""
     start = f"systemd-run --quiet --unit server-{PORT} /usr/sbin/sshd -D -p {PORT}"
     for node in (NODE, HEAD):
         idle.out(node, start)
@@ -37,7 +37,7 @@ def server(idle: Testbed) -> Iterator[Testbed]:
 
 @pytest.fixture
 def outside(server: Testbed) -> Iterator[Testbed]:
-    """One head comes to two nodes from an address that is not the cluster's."""
+    """One head connects to two nodes from an address outside the cluster."""
     way = server.cluster.nodes[OUTSIDER].address
     server.out(OUTSIDER, f"ip addr add {ADDRESS}/32 dev lo")
     for node in (NODE, HEAD):
@@ -53,7 +53,7 @@ def outside(server: Testbed) -> Iterator[Testbed]:
 
 @pytest.fixture
 def theirs(idle: Testbed) -> Iterator[str]:
-    """A table of somebody else on the node."""
+    """A table of another program on the node."""
     chain = "type filter hook input priority 5; policy accept\ncounter"
     idle.out(NODE, "nft -f -", text=f"table inet theirs {{\nchain c {{\n{chain}\n}}\n}}\n")
     yield "table inet theirs"
@@ -69,7 +69,7 @@ def test_ports_of_users_are_open_inside_and_closed_outside(outside: Testbed) -> 
     for node in (NODE, HEAD):
         assert reaches(outside, INSIDE, node, PORT)
         assert not reaches(outside, OUTSIDER, node, PORT)
-    # by a tunnel through a head all the same
+    # a tunnel through a head works nevertheless
     assert outside.target.testbed
     first, *rest = ssh_command(outside.target.testbed, HEAD, "u-kira1")
     words = [first, "-W", f"{outside.cluster.nodes[NODE].address}:{PORT}", *rest]
@@ -93,7 +93,7 @@ def test_from_outside_one_comes_to_heads_alone(outside: Testbed) -> None:
     assert reaches(outside, OUTSIDER, HEAD, 22)
     assert not reaches(outside, OUTSIDER, NODE, 22)
     assert reaches(outside, INSIDE, NODE, 22)
-    # what a node asks for itself comes back
+    # answers to the node's own connections are accepted
     assert outside.run(NODE, f"bash -c ': </dev/tcp/{ADDRESS}/22'").returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""A QoS that is granted until a day, and a partition that users are assigned to, as Slurm's commands show them."""
+"""A QoS that is granted until a day, and a partition that users are assigned to, in the output of Slurm's commands."""
 
 from datetime import date, timedelta
 
@@ -40,7 +40,7 @@ def test_a_partition_is_for_the_users_who_are_assigned_to_it(changed: Changed) -
     refused = testbed.run(HEAD, "srun -p debug hostname", OTHER)
     assert "Partition debug is only for users who are assigned to it" in refused.stderr
     assert refused.returncode
-    # nor by a change of a job that waits elsewhere
+    # nor by changing a job that is pending elsewhere
     job = testbed.submit(OTHER, "-H -p short")
     assert testbed.run(HEAD, f"scontrol update jobid={job} partition=debug", OTHER).returncode
     assert testbed.job(job)["Partition"] == "short"

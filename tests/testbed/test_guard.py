@@ -1,25 +1,25 @@
-"""What an apply may not cost: no job dies of a change of the inventory, and slurmctld never meets a file it refuses."""
+"""An apply is safe: no job dies from a change of the inventory, and slurmctld never gets a file that it refuses."""
 
 from tests.testbed.cluster import Changed, Testbed, gpupool
 from tests.testbed.test_apply import daemons
 
-HOLDERS = ("marvin", "vicki")  # who has slurm.conf as a file
+HOLDERS = ("marvin", "vicki")  # nodes that have slurm.conf as a file
 
 
 def slurm_files(testbed: Testbed) -> dict[str, str]:
-    """Return the sums of all that stands in /etc/slurm, by node."""
+    """Return the checksums of all files in /etc/slurm, by node."""
     return {node: testbed.out(node, "cd /etc/slurm; find . -type f | sort | xargs sha256sum") for node in HOLDERS}
 
 
 def line_of(name: str, testbed: Testbed) -> str:
-    """Return the line of the partitions' file that makes a partition."""
+    """Return the line of the partitions' file that defines a partition."""
     lines = (testbed.inventory / "partitions.yml").read_text().splitlines(keepends=True)
     (line,) = [line for line in lines if line.startswith(f"  - {{name: {name}, ")]
     return line
 
 
 def said(testbed: Testbed, command: str) -> tuple[int, str]:
-    """Plan or apply, and give the exit status and what is said to people."""
+    """Plan or apply, and return the exit status and the messages."""
     done = gpupool(command, testbed.inventory, "--on", "testbed", *(["--yes"] if command == "apply" else []))
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout
@@ -58,10 +58,10 @@ def test_a_partition_with_jobs_stays_until_they_have_ended(idle: Testbed, change
 
 
 def test_a_job_that_names_the_partition_but_runs_in_another_lives_too(idle: Testbed, changed: Changed) -> None:
-    """Slurm ends it, though squeue shows it in the other partition only: slurmctld itself has to be asked."""
+    """Slurm ends such a job, although squeue shows it in the other partition only: the test asks slurmctld itself."""
     job = idle.submit("u-kira1", "-p short,long --gres=gpu:1")
     assert idle.wait_for(job, "RUNNING")["Partition"] == "short"
-    # slurmctld writes its state some seconds after a change, and the trial reads what is written
+    # slurmctld writes its state some seconds after a change, and the trial reads the written state
     spool = idle.cluster.slurm.state
     idle.out("marvin", f"for n in $(seq 20); do grep -aq short,long {spool}/job_state && exit 0; sleep 1; done; exit 1")
     before = slurm_files(idle)
@@ -75,7 +75,8 @@ def test_a_job_that_names_the_partition_but_runs_in_another_lives_too(idle: Test
 def test_a_node_keeps_its_place_and_its_shape_while_jobs_are_on_it(idle: Testbed, changed: Changed) -> None:
     job = idle.submit("u-kira1", "-w titanx-01 --gres=gpu:1")
     idle.wait_for(job, "RUNNING")
-    changed("cluster.yml", "  totals: {gpus: 284, cpus: 2056, src: L50}\n", "")  # they are checked
+    # the totals are checked, so they have to be removed
+    changed("cluster.yml", "  totals: {gpus: 284, cpus: 2056, src: L50}\n", "")
     fewer = changed("nodes.yml", "old-16c: {cpus: 32", "old-16c: {cpus: 24")
     status, words = said(fewer, "plan")
     assert status == 1

@@ -1,4 +1,4 @@
-"""Heads are shared: what a user takes of one has an end, and what users leave running stays."""
+"""Heads are shared: each user has a limited share, and processes that users leave running survive."""
 
 import pytest
 from burning import burning, has_controller, taken
@@ -29,7 +29,7 @@ def test_a_new_share_holds_at_once_for_sessions_that_are_open(changed: Changed) 
         assert testbed.plan("--limit", HEAD) == (0, {})
         if has_controller(testbed.out, HEAD):
             until(lambda: taken(testbed.out, HEAD, USER).throttled, "the kernel makes the user wait")
-            # a little more than the share: the kernel counts in slices of time
+            # slightly above the share: the kernel counts in slices of time
             assert taken(testbed.out, HEAD, USER).cpus < 0.5 * 1.2
 
 
@@ -46,7 +46,7 @@ def test_what_a_user_leaves_running_stays_after_the_session(skynet: Testbed) -> 
 
 @pytest.mark.promise("SKY-164")
 def test_sessions_and_jobs_may_open_as_many_files_as_the_inventory_says(idle: Testbed) -> None:
-    """A testbed's own number: containers have no more than their host."""
+    """A testbed's own number: containers cannot have more than their host."""
     most = idle.cluster.policies.nofile
     raised = f"ulimit -n {most} && ulimit -n && ulimit -Hn"
     for node in (HEAD, "clippy"):

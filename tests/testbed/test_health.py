@@ -1,4 +1,4 @@
-"""A node that finds something wrong with itself takes no new jobs until it is right; an admin's drain stays."""
+"""A node that finds a fault in itself gets no new jobs until it is repaired; an admin's drain stays."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ REASON = "gpupool: health: /coc/pskynet3 is not mounted"
 
 @pytest.fixture
 def checked(changed: Changed) -> Iterator[Testbed]:
-    """Return SkyNet with nodes that look at their mounts all the time."""
+    """Yield SkyNet with nodes that check their mounts continuously."""
     old = "  state: /var/spool/slurm-state/skynet\n"
     testbed = changed(
         "partitions.yml", old, f"{old}  health: {{interval: 2s, checks: [mounts, disk], disk_free: 1M}}\n"
@@ -28,7 +28,7 @@ def checked(changed: Changed) -> Iterator[Testbed]:
 
 
 def node(testbed: Testbed, name: str = NODE) -> tuple[set[str], str]:
-    """Return a node's state, and the reason without who gave it."""
+    """Return a node's state, and its reason without the user who set it."""
     text = testbed.out("marvin", f"scontrol show node {name}")
     state = next(word.split("=")[1] for word in text.split() if word.startswith("State="))
     reason = next((line for line in text.splitlines() if line.strip().startswith("Reason=")), "")

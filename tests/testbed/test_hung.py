@@ -1,4 +1,4 @@
-"""A node that hangs in the middle: its kernel answers, nothing else does."""
+"""A node that hangs: its kernel answers, but no program does."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def test_an_apply_names_a_node_that_hangs_and_finishes_the_others(idle: Testbed)
     idle.out("sky1", "rm -f /srv/share4")
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
     try:
-        # locked for this run: it has been reached
+        # the node is locked for this run, so it has been reached
         until(lambda: idle.out("clippy", "cat /run/gpupool-apply.lock 2>/dev/null || true"), "clippy is at work")
         hang_up(frozen)
         docker("pause", frozen)

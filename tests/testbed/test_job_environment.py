@@ -1,4 +1,4 @@
-"""What a job finds on its node: its GPUs by name, variables, a /tmp of its own, and nothing that others have left."""
+"""The environment of a job on its node: GPUs by name, variables, a private /tmp, and no files of other users."""
 
 import pytest
 from pace import until
@@ -14,7 +14,7 @@ TELL = "echo names ${NV_GPU-none}\n"
 
 
 def named_and_open(text: str) -> tuple[list[str], list[str]]:
-    """Return the GPUs that NV_GPU names, and those that the task could open, by number."""
+    """Return the GPUs that NV_GPU names and those that the task could open, by number."""
     lines = [line.split() for line in text.splitlines() if line]
     (names,) = (line[1] for line in lines if line[0] == "names")
     return names.split(","), [line[1].removeprefix("/dev/nvidia") for line in lines if line[0] == "ENXIO"]
@@ -22,7 +22,7 @@ def named_and_open(text: str) -> tuple[list[str], list[str]]:
 
 @pytest.mark.promise("SKY-173", "SKY-176")
 def test_a_job_is_told_its_own_gpus_and_no_others(idle: Testbed) -> None:
-    """Without a driver GPUs have no UUIDs: their numbers are told. Those of Slurm's own variable begin at 0."""
+    """Without a driver GPUs have no UUIDs, so their numbers are shown. Those of Slurm's own variable begin at 0."""
     idle.wait_for(idle.submit(HAYS, f"{ON_NODE} --gres=gpu:1"), "RUNNING")
     step = idle.out(HEAD, f"srun {ON_NODE} --gres=gpu:2 bash -s", KIRA, TELL + PROBE)
     names, devices = named_and_open(step)
@@ -45,7 +45,7 @@ def test_a_job_is_told_its_own_gpus_and_no_others(idle: Testbed) -> None:
 
 @pytest.mark.promise("SDU-013")
 def test_new_variables_come_with_the_next_job_and_disturb_nothing(changed: Changed) -> None:
-    """A changed program around jobs restarts no daemon, has Slurm read nothing again, and a running job lives."""
+    """A changed prolog or epilog restarts no daemon and needs no reconfigure, and a running job survives."""
     new = 'environment:\n  job: {SCRATCH: "/coc/scratch/{account}/{user}"}\n'
     scratch = changed("software.yml", "environment:\n", new)
     running = scratch.submit(KIRA, ON_NODE)
@@ -98,7 +98,7 @@ def test_what_a_user_leaves_goes_with_the_last_job_on_the_node(idle: Testbed) ->
     for job in jobs:
         assert {user: left(user) for user in (KIRA, HAYS)} == before
         idle.out("marvin", f"scancel {job}")
-        # it is completing until its epilog has ended
+        # the job is completing until its epilog has ended
         until(lambda job=job: idle.out("marvin", f"squeue -h -j {job} 2>/dev/null || :") == "", "the job has left")
     until(lambda: left(KIRA) == [], "nothing of the user is left", lambda: str(left(KIRA)))
     assert left(HAYS) == before[HAYS]
@@ -123,7 +123,7 @@ ON_ALL_CPUS = "taskset -a -c -p 0-$(($(nproc --all) - 1)) $(systemctl show -P Ma
 
 
 def test_a_job_has_a_tmp_of_its_own(changed: Changed) -> None:
-    """It comes only while no job runs: new steps of a running one would fail."""
+    """The private /tmp is only set up while no job runs: new steps of a running job would fail."""
     own = changed("software.yml", "environment:\n", "environment:\n  private_tmp: /var/local/jobs\n")
     running = own.submit(KIRA, ON_NODE)
     own.wait_for(running, "RUNNING")

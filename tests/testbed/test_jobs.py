@@ -1,4 +1,4 @@
-"""The pooled model as users meet it: requests, limits, preemption. Names of promises: docs/requirements-status.md."""
+"""The pooled model as users see it: requests, limits, preemption. Names of promises: docs/requirements-status.md."""
 
 import re
 
@@ -20,7 +20,7 @@ done
 
 
 def devices(testbed: Testbed, user: str, options: str) -> tuple[int, int]:
-    """Return how many of the node's GPUs a job can open, and how many it is refused."""
+    """Return how many of the node's GPUs a job can open, and how many are refused."""
     words = testbed.out("sky1", f"srun {options} bash -s", user, PROBE).splitlines()
     assert all(re.match(r"(ENXIO|EPERM) ", word) for word in words), words
     return sum(word.startswith("ENXIO") for word in words), sum(word.startswith("EPERM") for word in words)
@@ -127,7 +127,7 @@ def test_user_overcap_preempts_overcap_and_counts_against_the_cap(idle: Testbed)
 
 @pytest.mark.promise("SKY-153", "SKY-207")
 def test_debug_gives_each_user_five_gpus(idle: Testbed) -> None:
-    # overcap's account is refused in debug, so a lab with a cap above five is needed
+    # the account for overcap is refused in debug, so a lab with a cap above five is needed
     assert (idle.cluster.accounts["cvmlp-lab"].limits.group.gpu or 0) > 5
     jobs = [idle.submit("u-cvmlp1", "-p debug --gres=gpu:1") for _ in range(5)]
     for job in jobs:

@@ -1,4 +1,4 @@
-"""What leaves the inventory leaves the nodes; what was changed by hand stays, and is named."""
+"""Things that leave the inventory are removed from the nodes; files that were changed by hand stay, and are named."""
 
 from tests.testbed.cluster import Changed, Testbed
 
@@ -35,7 +35,7 @@ def test_a_file_that_was_changed_by_hand_stays_and_is_named(changed: Changed) ->
     assert done.returncode == 1
     assert f"{SBASH}: no longer in the inventory, but it was changed since gpupool wrote it: remove it" in done.stdout
     assert "# mine" in testbed.out(HEAD, f"tail -n 1 {SBASH}")
-    # as told: it is removed by hand, and forgotten by the next apply
+    # as the message asks: the file is removed by hand, and the next apply forgets it
     testbed.out(HEAD, f"rm {SBASH}")
     assert testbed.apply("--limit", HEAD).returncode == 0
     assert SBASH not in recorded(testbed)

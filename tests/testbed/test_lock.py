@@ -1,4 +1,4 @@
-"""Two people apply at once: the second one is told, and changes nothing."""
+"""Two people apply at the same time: the second one gets an error, and changes nothing."""
 
 import getpass
 import signal

@@ -1,4 +1,4 @@
-"""Who logs in: login shells, a locale, start-up files and sudo of a real machine, on port 2222 behind two jumps."""
+"""Logins with the login shells, locale, start-up files and sudo of a real machine, on port 2222 behind two jumps."""
 
 import json
 import os
@@ -16,11 +16,11 @@ from gpupool.testbed import dockerd, image
 from tests.testbed.cluster import ROOT, docker
 
 PREFIX = os.environ.get("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
-#: Users of the machine and their login shells; u-lab3's sudo wants a password.
+#: Users of the machine and their login shells; u-lab3's sudo asks for a password.
 SHELLS = {"root": "tcsh", "toor": "fish", "u-lab1": "fish", "u-lab2": "tcsh", "u-lab3": "bash"}
 ROOTS = [user for user in SHELLS if user != "u-lab3"]
 
-#: $1 a public key; the rest are users, each with a colon and a login shell.
+#: $1 is a public key; the other arguments are users, each with a colon and a login shell.
 PREPARE = r"""
 set -eu
 key=$1; shift
@@ -46,7 +46,8 @@ echo 'u-lab3 ALL=(ALL) ALL' >>/etc/sudoers.d/admins
 exec /usr/sbin/sshd -D -o UsePAM=no -o Port=22 -o Port=2222 -o SetEnv='LANG=de_DE.UTF-8 LANGUAGE=de LC_ALL=de_DE.UTF-8'
 """
 
-#: Runs a plan or an apply as each user ($2) by a configuration of OpenSSH ($1), and prints failures and what they read.
+#: Runs a plan or an apply as each user ($2) with an OpenSSH configuration ($1); prints the failures and the output
+#: read.
 ENGINE = r"""
 import io, json, sys
 from gpupool.engine.drive import NodeHost, run
@@ -81,20 +82,20 @@ print(json.dumps({"failures": failures, "read": read}))
 
 @dataclass(frozen=True)
 class Machine:
-    """A container with these users, and the configuration that leads to it."""
+    """A container with these users, and the OpenSSH configuration to reach it."""
 
     name: str
     config: Path
 
     def engine(self, users: list[str], act: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return the failures of a plan or an apply as each user, and what was read."""
+        """Return the failures of a plan or an apply as each user, and the output that was read."""
         command = [sys.executable, "-c", ENGINE, str(self.config), " ".join(users), act]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
         answer = json.loads(done.stdout.splitlines()[-1])
         return answer["failures"], answer["read"]
 
     def ssh(self, user: str, script: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run a script as the other commands of gpupool do."""
+        """Run a script over ssh as the other commands of gpupool do."""
         command = ["ssh", "-F", self.config, user, remote_command(script)]
         return subprocess.run(command, input=stdin, capture_output=True, check=False)
 
@@ -109,7 +110,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     packages = frozenset({"munge", "slurm-client", "tcsh", "fish", "sudo", "locales"})
     tag = image.ensure("trixie", [packages], print)[packages]
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"], check=True)
-    subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=False)  # of a run that was killed
+    subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=False)  # left by a run that was killed
     entries = [f"{user}:{shell}" for user, shell in SHELLS.items()]
     key = (folder / "key.pub").read_text().strip()
     docker("run", "--detach", "--name", name, "--entrypoint", "/bin/sh", tag, "-c", PREPARE, "sh", key, *entries)

@@ -1,4 +1,4 @@
-"""Environment modules on live nodes: the guide's `module load` at a login and in a batch job, with stub software."""
+"""Environment modules on live nodes: the guide's `module load` in a login and in a batch job, with stub software."""
 
 import pytest
 
@@ -38,12 +38,12 @@ Python 3.9.1
 
 
 def at_login(testbed: Testbed, node: str, script: str) -> str:
-    """Return what a script prints in a login shell of a user."""
+    """Return the output of a script in a login shell of a user."""
     return testbed.out(node, "bash -l -s", HAYS, script)
 
 
 def in_job(testbed: Testbed, script: str, options: str = "") -> str:
-    """Return what a batch script of plain bash prints that was submitted from a login shell."""
+    """Return the output of a plain bash batch script that is submitted from a login shell."""
     testbed.out("sky1", "cat > modules.sh", HAYS, f"#!/bin/bash\n{script}")
     submit = f"sbatch --wait -o modules.out -p debug -w clippy --gres=gpu:1 {options} modules.sh"
     done = testbed.run("sky1", "bash -l -s", HAYS, submit)
@@ -64,15 +64,15 @@ def test_modules_are_loaded_at_a_login_and_in_a_batch_job(changed: Changed) -> N
         assert at_login(testbed, "sky1", LOADED) == SHOWN
         assert at_login(testbed, "clippy", LOADED) == SHOWN
         assert in_job(testbed, LOADED) == SHOWN
-        # Slurm makes a login of its own where the job takes nothing along
+        # without an exported environment Slurm makes a login shell for the job
         assert in_job(testbed, LOADED, "--export=NONE") == SHOWN
         assert in_job(testbed, "module load deepl/deeplearn-py3.7 && python") == "Python 3.7"
-        # another version replaces the one that is loaded, what is needed comes along, a conflict is refused
+        # another version replaces the loaded one, required modules are loaded too, a conflict is refused
         assert at_login(testbed, "sky1", "module load gcc/7.4; module load mpi/5 >/dev/null 2>&1; gcc") == "gcc 12"
         refused = at_login(testbed, "sky1", "module load python/3.9.1; module load deepl 2>&1 || echo refused; python")
         assert "these module(s) are loaded" in refused
         assert refused.endswith("refused\nPython 3.9.1")
-        # a module that left the inventory leaves the nodes
+        # a module that left the inventory is removed from the nodes
         without = changed("software.yml", "      - {name: mpi/5, needs: [gcc/12]}", "")
         assert without.apply("--limit", "sky1").returncode == 0
         assert "no" in at_login(without, "sky1", "module load mpi/5 2>/dev/null && echo yes || echo no")

@@ -1,4 +1,4 @@
-"""Packages of the inventory on live nodes: one line for all nodes of a role, and versions that stay."""
+"""Packages of the inventory on live nodes: one line for all nodes of a role, and pinned versions."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.testbed.cluster import Changed, Testbed
 
 HEADS = ("sky1", "sky2")
 OF_HEADS = "head: [screen, xauth]"
-# a repository on the node itself with two versions of one package, as apt reads it
+# an apt repository on the node with two versions of one package
 REPOSITORY = """set -eu
 cd /var/local; rm -rf fixtures; mkdir fixtures; cd fixtures
 for version in 1.0 2.0; do
@@ -51,7 +51,7 @@ def test_one_line_installs_a_version_on_all_nodes_of_a_role_and_it_stays(changed
         assert done.returncode == 0, done.stdout
         assert [version(testbed, node) for node in HEADS] == ["1.0", "1.0"]
         assert testbed.plan() == (0, {})
-        # a newer one is there, and apt leaves it alone
+        # a newer version is available, and apt does not install it
         upgraded = f"DEBIAN_FRONTEND=noninteractive apt-get -q -y dist-upgrade {ONLY_FIXTURES}"
         testbed.out("sky1", upgraded)
         assert version(testbed, "sky1") == "1.0"
@@ -61,7 +61,7 @@ def test_one_line_installs_a_version_on_all_nodes_of_a_role_and_it_stays(changed
         older = changed("software.yml", "gpupool-fixture=2.0", "gpupool-fixture=1.0")
         assert older.apply("--limit", "sky1").returncode == 0
         assert version(older, "sky1") == "1.0"
-        # without a version the package is left as it is, and apt may upgrade it
+        # without a version the package stays as installed, and apt may upgrade it
         free = changed("software.yml", "gpupool-fixture=1.0", "gpupool-fixture")
         assert free.apply("--limit", "sky1").returncode == 0
         assert version(free, "sky1") == "1.0"

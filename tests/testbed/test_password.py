@@ -1,4 +1,4 @@
-"""A first password: shown once, changed at the first login, and in no log."""
+"""A first password: shown once, changed at the first login, and not in any log."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_a_first_password_is_changed_at_the_first_login(changed: Changed, tmp_pa
             assert client.exec_command("id -un")[1].read().decode().strip() == USER
         with pytest.raises(paramiko.AuthenticationException):
             connected(testbed, HEAD, USER, first)
-        # it is the user's own now
+        # the user has a password now
         again = gpupool(*words)
         assert (again.returncode, again.stdout) == (1, "")
         assert "--reset replaces it" in again.stderr

@@ -1,4 +1,4 @@
-"""Jobs as the guide writes them, and what a job may take of a node (sections E and H of the promises)."""
+"""Jobs as in the guide, and the resources of a node that a job may use (sections E and H of the promises)."""
 
 import pytest
 from pace import until
@@ -23,7 +23,7 @@ source ~/.bashrc
 cd ~
 srun -u python3 -u train.py
 """
-# opens what it may, prints at once, and waits to be looked at
+# opens all GPUs it may, prints at once, and waits to be inspected
 PROGRAM = """
 import errno, glob, os, sys, time
 open_ones = 0
@@ -44,7 +44,7 @@ def test_the_guides_batch_template(idle: Testbed) -> None:
     idle.out("sky1", "rm -f go train.*; cat > job.sh", "u-kira1", TEMPLATE)
     idle.out("sky1", "cat > train.py", "u-kira1", PROGRAM)
     job = idle.out("sky1", "sbatch --parsable job.sh", "u-kira1")
-    # what is not buffered is there while the program still runs
+    # unbuffered output is available while the program still runs
     said = until(lambda: idle.run("sky1", "cat train.out", "u-kira1").stdout, "the job says something")
     assert said == "gpus 1 cpus 7 limit short\n"
     seen = idle.wait_for(job, "RUNNING")
@@ -78,12 +78,12 @@ def test_the_guides_squeue_shows_the_cpus(idle: Testbed) -> None:
 def test_without_cpus_a_free_gpu_has_to_wait(idle: Testbed) -> None:
     look = "scontrol -o show node vicki | grep -oE '(RestrictedCoresPerGPU|CPUTot)=[^ (]*'"
     shown = dict(word.split("=") for word in idle.out("marvin", look).split())
-    kept = int(shown["RestrictedCoresPerGPU"])  # CPUs that only go with a GPU
+    kept = int(shown["RestrictedCoresPerGPU"])  # CPUs that are only allocated with a GPU
     free = int(shown["CPUTot"]) - kept * idle.cluster.nodes["vicki"].gpu_count
     first = idle.submit("u-cvmlp1", f"-p short -w vicki --gres=gpu:1 -c {kept + free}")
     idle.wait_for(first, "RUNNING")
     waits = idle.submit("u-kira1", f"-p short -w vicki --gres=gpu:1 -c {kept + 1}")
-    # one that came later and asks for fewer has started: it is the CPUs that the other lacks
+    # a later job with fewer CPUs has started, so the first job waits for CPUs
     idle.wait_for(idle.submit("u-hays1", f"-p short -w vicki --gres=gpu:1 -c {kept}"), "RUNNING")
     assert idle.job(waits)["JobState"] == "PENDING"
     idle.out("marvin", f"scancel {first}")

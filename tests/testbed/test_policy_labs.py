@@ -1,4 +1,4 @@
-"""Labs and their people on live nodes: who gets in, and whose GPUs are whose (sections B and M of the promises)."""
+"""Labs and their members on live nodes: logins, and which lab owns which GPUs (sections B and M of the promises)."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
 
 @pytest.fixture
 def password(idle: Testbed) -> Iterator[str]:
-    """Return somebody a password on some machines, as the university's directory would, and take it away again."""
+    """Set a password of a user on some machines, as the university's directory would, and remove it afterwards."""
     for node in MACHINES:
         idle.out(node, "chpasswd", text=f"{USER}:{PASSWORD}\n")
     idle.out("sky1", "cp -p .ssh/authorized_keys .ssh/before", USER)
@@ -48,7 +48,7 @@ def password(idle: Testbed) -> Iterator[str]:
 
 
 def client(idle: Testbed, tmp_path: Path, command: list[str], **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of OpenSSH's client as on the user's own machine: with no key that the testbed knows."""
+    """Run a command of OpenSSH's client as on the user's own machine: without any key that the testbed knows."""
     ask = tmp_path / "ask"
     ask.write_text(f"#!/bin/sh\necho '{PASSWORD}'\n")
     ask.chmod(0o700)
@@ -86,7 +86,7 @@ def test_a_password_opens_all_machines_and_a_key_spares_it(idle: Testbed, passwo
 
 @pytest.fixture
 def own_key(idle: Testbed) -> Iterator[str]:
-    """Return somebody a key of his own in the shared home, and take it away again."""
+    """Add a user's own key to the shared home, and remove it afterwards."""
     make = "cp -p .ssh/authorized_keys .ssh/before && ssh-keygen -q -t ed25519 -N '' -f .ssh/of-a-test"
     idle.out("sky1", f"{make} && cat .ssh/of-a-test.pub >> .ssh/authorized_keys", USER)
     yield ".ssh/of-a-test"

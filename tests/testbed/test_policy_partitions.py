@@ -1,4 +1,4 @@
-"""Who goes first, who spills over, who is refused (sections G, I and M of the promises)."""
+"""Priority, spill-over and refusal by partition (sections G, I and M of the promises)."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from tests.testbed.cluster import Testbed
 
 @pytest.fixture
 def two_gpus_each(idle: Testbed) -> Iterator[Testbed]:
-    """cvmlp's limit of 16 GPUs for each user as 2, which a testbed can fill; an apply would put it back."""
+    """Set cvmlp's limit of 16 GPUs for each user to 2, which a testbed can fill; an apply would restore it."""
     modify = "sacctmgr -iQ modify qos cvmlp-user-limits set MaxTRESPU=gres/gpu={}"
-    # slurmctld shows limits per user for those who have had a job only
+    # slurmctld shows limits per user only for users who have had a job
     job = idle.submit("u-cvmlp1", "-p short --gres=gpu:1")
     idle.wait_for(job, "RUNNING")
     try:

@@ -1,4 +1,4 @@
-"""Power comes back in any order, and the cluster stands up without a hand (the promise of Restart= and of -b)."""
+"""Power comes back in any order, and the cluster starts without help (the promise of Restart= and of -b)."""
 
 from functools import partial
 
@@ -16,14 +16,14 @@ def names(testbed: Testbed) -> list[str]:
 
 
 def usable(testbed: Testbed) -> bool:
-    """Return whether every compute node is idle and a user's job runs on each of them."""
+    """Return whether every compute node is idle and runs a job of a user."""
     said = testbed.run("sky1", "sinfo -h -N -o '%N %t' | sort -u", "u-kira1")
     states = dict(line.split() for line in said.stdout.splitlines()) if said.returncode == 0 else {}
     return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
 
 
 def are(states: set[str], testbed: Testbed, name: str) -> bool:
-    """Return whether a node's daemons of Slurm are in one of these states, as systemd has it."""
+    """Return whether the Slurm daemons of a node are in one of these states of systemd."""
     node = testbed.cluster.nodes[name]
     units = [unit for role, unit in DAEMONS.items() if node.has(role)]
     done = testbed.run(name, f"systemctl show -P ActiveState {' '.join(units or ['ssh'])}")
@@ -31,7 +31,7 @@ def are(states: set[str], testbed: Testbed, name: str) -> bool:
 
 
 def given_back(testbed: Testbed) -> bool:
-    """Return whether marvin is the controller again; end a deadlock of Slurm as docs/operations.md says."""
+    """Return whether marvin is the controller again; resolve a deadlock of Slurm as docs/operations.md describes."""
     if testbed.out("marvin", LOCKED):
         testbed.out("marvin", "systemctl restart slurmdbd")
     return "primary) at marvin is UP" in testbed.run("sky1", "scontrol ping").stdout
@@ -47,7 +47,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     job = idle.submit("u-kira1", "-p kira-lab -w a40-01", "true")
     idle.wait_for(job, "COMPLETED")
 
-    # as a crash leaves it: slurmd would refuse a job of that number
+    # left by a crash: slurmd would refuse a job with this number
     left = "/var/spool/slurmd/job00007"
     idle.out("a40-01", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
 
@@ -62,7 +62,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     for name in names(idle):
         until(partial(are, {"active"}, idle, name), f"the daemons of {name} run")
     assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
-    # what slurmctld and slurmdbd knew before is known again
+    # slurmctld and slurmdbd have kept their state
     assert idle.out("marvin", f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
     assert idle.run("a40-01", f"test -e {left}").returncode == 1
     idle.out("a40-01", "rm /var/spool/slurmd/kept")

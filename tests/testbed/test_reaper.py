@@ -1,4 +1,4 @@
-"""On compute nodes what users run outside of jobs is ended; jobs and the users who are spared are not. No reboot."""
+"""On compute nodes, processes of users outside of jobs are ended, except those of exempt users. Jobs survive."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from pace import until
 from tests.testbed.cluster import Testbed
 
 NODE, USER, SPARED = "clippy", "u-kira1", "u-hays1"
-#: The node's own settings, without a grace and with one more user to be spared; and the program with these.
+#: The node's own settings, without a grace time and with one more exempt user; and the program with these.
 SETTINGS = (
     f"""sed 's/"grace": [0-9]*/"grace": 0/; s/"root"/"root", "{SPARED}"/' /etc/gpupool/reaper.json >/root/reaper.json"""
 )
@@ -28,7 +28,7 @@ def reaped(idle: Testbed) -> Iterator[Testbed]:
 
 
 def process_of_a_job(testbed: Testbed) -> str:
-    """Return the PID of a process in a job of the user's there. slurmctld says RUNNING before slurmd has begun it."""
+    """Return the PID of a user's process in a job; slurmctld reports RUNNING before slurmd has started it."""
     number = testbed.submit(USER, f"-p short -w {NODE}", "exec sleep 6002")
     testbed.wait_for(number, "RUNNING")
     seen: str = until(lambda: testbed.run(NODE, "pgrep -f '^sleep 6002$'").stdout.strip(), "the job's process runs")
@@ -54,7 +54,7 @@ def test_a_stray_is_ended_and_a_job_beside_it_is_not(reaped: Testbed) -> None:
 
 @pytest.mark.promise("SKY-160")
 def test_who_has_just_come_has_a_grace_and_can_log_in(reaped: Testbed) -> None:
-    """ssh to a compute node works without a job; the timer's own run looks, and ends nothing yet."""
+    """ssh to a compute node works without a job; the timer's own run ends nothing during the grace time."""
     stray = reaped.out(NODE, SLEEP, USER)
     assert "strays" not in reaped.out(NODE, "systemctl is-failed gpupool-reaper || :")
     reaped.out(NODE, "systemctl start gpupool-reaper || { journalctl -q -o cat -u gpupool-reaper >&2; exit 1; }")
@@ -75,7 +75,7 @@ def test_a_node_is_not_rebooted_under_a_job(idle: Testbed) -> None:
     assert idle.run(NODE, "reboot --help").returncode == 0
     process_of_a_job(idle)
     for command in ("reboot", "poweroff", "halt", "shutdown"):
-        # with --help: should it not be refused, nothing happens
+        # with --help, so that nothing happens if it is not refused
         refused = idle.run(NODE, f"{command} --help")
         assert refused.returncode == 1
         assert f"{command}: refused: jobs run on this node" in refused.stderr

@@ -1,4 +1,4 @@
-"""Who asks slurmctld again and again is told to wait, and nobody else is."""
+"""Users who ask slurmctld too often have to wait, and other users do not."""
 
 import pytest
 from pace import until
@@ -19,7 +19,7 @@ def test_a_loop_of_squeue_is_slowed_and_another_users_job_is_not(idle: Testbed) 
     before, others = told_to_wait(idle, LOUD), told_to_wait(idle, OTHER)
     limit = idle.cluster.scheduler.rpc_limit
     assert limit
-    # at once, as the bucket fills again meanwhile
+    # in parallel, as the bucket is refilled meanwhile
     idle.out(HEAD, f"for i in $(seq {2 * limit.bucket}); do squeue >/dev/null & done; wait", LOUD)
     until(lambda: told_to_wait(idle, LOUD) > before, "the controller tells the loud user to wait")
     idle.wait_for(idle.submit(OTHER, "-p debug"), "RUNNING")

@@ -1,4 +1,4 @@
-"""sbash as people use it: at a terminal of a head node."""
+"""sbash in a terminal on a head node."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ exit
 
 
 def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kira1") -> str:
-    """Return what the terminal shows; the words are typed when the shell has come."""
+    """Return the output of the terminal; the words are typed once the shell is ready."""
     assert testbed.target.testbed
     words = ssh_command(testbed.target.testbed, "sky1", user, [command])
     words.insert(1, "-tt")

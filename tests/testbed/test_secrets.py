@@ -1,4 +1,4 @@
-"""No key is in the repository, on a command line, in a diff or in a log."""
+"""Keys are not in the repository, on a command line, in a diff or in a log."""
 
 import base64
 import subprocess
@@ -16,7 +16,7 @@ def munge_key(testbed: Testbed) -> bytes:
 
 
 def forms(secret: bytes) -> list[str]:
-    """Return what the key could look like in a text: base64 at each offset, hexadecimal."""
+    """Return the encodings of the key that a text could contain: base64 at each offset, hexadecimal."""
     encoded = base64.b64encode(secret).decode()
     return [encoded[100:160], secret[40:80].hex()]
 

@@ -1,4 +1,4 @@
-"""Singularity as users type it; its package and its images come from servers that the test runs."""
+"""Singularity in a user's terminal; its package and its images come from servers that the test runs."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ LOLCOW, TENSORFLOW = "godlovedc/lolcow", "nvidia/tensorflow:20.10-tf2-py3"
 PREFETCHED = "/opt/images/lolcow.sif"
 BEFORE = "  modules: {enabled: false, src: L353}\n"
 
-#: Puts the package that Debian's next release has into a folder; $1 the folder. Prints its sha256.
+#: Downloads the package of Debian's next release to the folder $1. Prints its sha256.
 FETCH = r"""
 set -eu
 mkdir -p "$1/lists/partial" "$1/cache"; cd "$1"
@@ -31,7 +31,7 @@ apt() {
 rm -rf lists cache
 sha256sum apptainer.deb | cut -d ' ' -f 1
 """
-#: Has a registry answer by the names of docker.io and nvcr.io, which need a line in /etc/hosts, with a certificate.
+#: Starts a registry with the names docker.io and nvcr.io, which need a line in /etc/hosts, and a certificate.
 REGISTRY = r"""
 set -eu
 export DEBIAN_FRONTEND=noninteractive
@@ -55,7 +55,7 @@ HOSTS = "127.0.0.1 index.docker.io registry-1.docker.io nvcr.io"
 
 @pytest.fixture(scope="module")
 def served(skynet: Testbed) -> Iterator[str]:
-    """The package on the controller's web server, and two images in a registry on the node; gives its sha256."""
+    """Serve the package on the controller, and two images in a registry on the node; yield the package's sha256."""
     sha256 = skynet.out(SERVER, "sh -s /var/tmp/apptainer", text=FETCH).splitlines()[-1]
     web = f"python3 -m http.server {WEB} --directory /var/tmp/apptainer"
     skynet.out(SERVER, f"systemctl is-active -q test-web || systemd-run -q --unit=test-web {web}")
@@ -78,7 +78,7 @@ def served(skynet: Testbed) -> Iterator[str]:
 
 @pytest.fixture
 def singularity(changed: Changed, served: str) -> Iterator[Testbed]:
-    """SkyNet with singularity on one node, and an image that it fetches."""
+    """Yield SkyNet with singularity on one node, and an image that the node downloads."""
     package = f'{{url: "http://{SERVER}:{WEB}/apptainer.deb", sha256: {served}}}'
     text = f"""  singularity: {{where: {NODE}, package: {package}, fakeroot: true, dev: minimal}}
   images: [{{source: "docker://{LOLCOW}", at: {PREFETCHED}}}]
@@ -90,12 +90,12 @@ def singularity(changed: Changed, served: str) -> Iterator[Testbed]:
     testbed.out("sky1", "rm -rf ~/tried && mkdir -p ~/tried", USER)
     testbed.out(NODE, f"echo '{HOSTS}' >> /etc/hosts && systemctl restart gpupool-images")
     yield testbed
-    # apply leaves it to people to remove a file that has replaced one of a package
+    # apply does not remove a file that has replaced a package's file: a person has to
     testbed.out(NODE, "rm /etc/apptainer/apptainer.conf")
 
 
 def typed(testbed: Testbed, command: str, options: str = "", text: str = "") -> str:
-    """Return what a command prints that a user types on a head; the text is for the command to read."""
+    """Return the output of a command that a user types on a head; `text` is its standard input."""
     return testbed.out("sky1", f"cd ~/tried && {IN_JOB} {options} {command}", USER, text)
 
 
@@ -120,7 +120,7 @@ def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
     typed(singularity, f"singularity exec {binds} {image} sh /code/example.sh 10", "--gres=gpu:1")
     assert singularity.out("sky1", "cat ~/tried/output_data/made", USER) == "10"
 
-    # of the GPUs that --nv brings in, the job's own fence opens one; without it there are none
+    # of the GPUs that --nv brings in, the job's device cgroup opens one; without a cgroup there are none
     look = "for gpu in /dev/nvidia[0-9]*; do { exec 3<$gpu; } 2>&1; done | grep -c 'No such device' || :"
     singularity.out("sky1", "cd ~/tried && cat > look.sh", USER, f"{look}\n")
     assert typed(singularity, f"singularity exec --nv -B .:/code {image} bash /code/look.sh", "--gres=gpu:1")[-1] == "1"
@@ -132,7 +132,7 @@ def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
     own = "--nv -B .:/code -B output_data:/output_data tensorflow_keras.sif"
     by = typed(singularity, f"singularity exec {own} cat /made/by", "--gres=gpu:1").splitlines()[-1]
     assert by == "0", "root of its own namespace has built it"
-    # a shell of the image, in which things are typed; its end is the job's
+    # an interactive shell of the image; the job ends with it
     said = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
     assert said.splitlines()[-1] == "1"
     until(

@@ -1,4 +1,4 @@
-"""Storage that others look after, on live nodes: what they mount, and what becomes of a node without it."""
+"""Storage of other servers on live nodes: it stays mounted, and a node without it is noticed."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ testbed: {nodes: "ctl,gpu-[1-2]"}
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A head and two nodes whose homes, and another directory, came from outside before gpupool did."""
+    """A head and two nodes whose homes and one other directory were mounted before gpupool was used."""
     inventory = tmp_path_factory.mktemp("others") / "elsewhere"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
@@ -58,9 +58,9 @@ def state(testbed: Testbed, node: str) -> str:
 
 
 def taken_away(testbed: Testbed, node: str, path: str) -> str:
-    """Unmount what others have mounted; return the command by which they would mount it again."""
+    """Unmount storage of other servers; return the command that mounts it again."""
     device = testbed.out(node, f"findmnt -no MAJ:MIN {path}")
-    # docker's volume has no other name in the container than the mount itself
+    # docker's volume has no other path in the container than the mount itself
     testbed.out(node, f"mkdir -p /run/aside && mount --bind {path} /run/aside && umount {path}")
     assert device == testbed.out(node, "findmnt -no MAJ:MIN /run/aside")
     return f"mount --bind /run/aside {path} && umount /run/aside"
@@ -104,7 +104,7 @@ def test_each_job_has_a_directory_of_its_own_on_each_of_its_nodes(testbed: Testb
     top = f"/local/own/{job}"
     path, rights, *nodes = testbed.out("ctl", "cat job.out", user="ann").splitlines()
     assert (path, rights, sorted(nodes)) == (top, "ann red 700", ["gpu-1", "gpu-2"])
-    # nobody else gets in, nor sees which jobs there are, nor puts anything beside it
+    # other users can neither enter it, nor list the jobs, nor put anything next to it
     for command in (f"ls {top}", "ls /local/own", "mkdir /local/own/99999", f"mv {top} /local/mine"):
         assert testbed.run("ctl", f"srun -w gpu-1 {command}", user="bob").returncode != 0, command
     testbed.out("ctl", f"scancel {job}", user="ann")

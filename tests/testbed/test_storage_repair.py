@@ -1,4 +1,4 @@
-"""What somebody changed by hand under /srv, at a top or among mounts: put back where nothing is lost, else refused."""
+"""Manual changes under /srv, at the top or among mounts: undone if no data is lost, otherwise refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Labs' spaces and people's homes, used as the guide says, by its users on its nodes."""
+"""Labs' spaces and users' homes, used as in the guide by its users on its nodes."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ SPACES = (
 
 @pytest.fixture
 def flash(skynet: Testbed) -> Iterator[str]:
-    """The place of the guide's own example; what the test leaves there goes."""
+    """Yield the path of the guide's own example; files that the test leaves there are removed."""
     place = "/srv/hoffman-lab/flash9"
     yield place
     skynet.out("sky1", f"rm -rf {place}/{HOFFMAN} {place}/{OTHER_HOFFMAN} /nethome/{HOFFMAN}/flash")
@@ -61,7 +61,7 @@ def test_members_of_every_lab_have_all_their_spaces(skynet: Testbed) -> None:
 
 @pytest.mark.promise("SKY-074")
 def test_a_space_without_a_server_has_its_name_and_takes_nothing(skynet: Testbed) -> None:
-    """The guide says neither server nor size: a folder made there would fill the disk of a head."""
+    """The guide gives neither server nor size: a folder created there would fill the disk of a head."""
     for node in ("sky1", "clippy"):
         assert skynet.out(node, "readlink /srv/wu-lab/flash12") == "/coc/flash12"
         refused = skynet.run(node, "mkdir /srv/wu-lab/flash12/u-wu1", "u-wu1")
@@ -128,7 +128,7 @@ def test_the_home_is_the_same_on_infrastructure_and_compute_nodes(skynet: Testbe
 
 @pytest.mark.promise("SKY-109")
 def test_a_batch_job_that_reads_bashrc_activates_its_conda(skynet: Testbed) -> None:
-    """A stand-in for conda's hook: what is shown is that a new home's .bashrc runs it in a batch job."""
+    """With a stand-in for conda's hook: the test shows that a new home's .bashrc runs it in a batch job."""
     skynet.out("sky1", "mkdir -p ~/miniconda3/etc/profile.d", ESSA)
     hook = "conda() { export CONDA_DEFAULT_ENV=$2; }"
     skynet.out("sky1", "cat > ~/miniconda3/etc/profile.d/conda.sh", ESSA, f"{hook}\n")

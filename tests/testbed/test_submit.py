@@ -1,4 +1,4 @@
-"""The submit plugin in a real slurmctld: what users see of it."""
+"""The submit plugin in a real slurmctld: its effects for users."""
 
 import pytest
 

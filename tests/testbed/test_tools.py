@@ -1,4 +1,4 @@
-"""What users ask a head with: gpu_usage tells what squeue tells, and asks the controller once for all of them."""
+"""The users' commands on a head: gpu_usage shows the same as squeue, and asks the controller once for all users."""
 
 import json
 import re
@@ -14,7 +14,7 @@ KIRA, HAYS = "u-kira1", "u-hays1"
 
 
 def asked_by_hand(testbed: Testbed, states: str) -> Counter[str]:
-    """Return GPUs by account in jobs of some states, from squeue's columns."""
+    """Return GPUs by account in jobs in some states, from squeue's columns."""
     lines = testbed.out(
         "marvin", f"squeue -h -r -t {states} -O account:40,tres-alloc:200,tres-per-node:100"
     ).splitlines()
@@ -49,7 +49,7 @@ def test_gpu_usage_tells_what_squeue_tells(idle: Testbed) -> None:
     assert rows["kira-lab"]["pending"] == pending["kira-lab"]
     cap = idle.out("marvin", "sacctmgr -nP show assoc where account=kira-lab user= format=grptres")
     assert f"gres/gpu={rows['kira-lab']['cap']}" in cap.split(",")
-    # borrowed GPUs are told with the lab of their user, and leave its cap alone
+    # borrowed GPUs are shown with the lab of their user, and do not count against its cap
     assert (rows["hays-lab"]["running"], rows["hays-lab"]["overcap"]) == (1, 1)
     assert rows["hays-lab"]["left"] == rows["hays-lab"]["cap"]
     users = idle.out(HEAD, "gpu_usage -u", HAYS)
@@ -73,13 +73,13 @@ def test_many_who_look_again_and_again_cost_the_controller_a_few_questions(idle:
     idle.out(HEAD, "for i in $(seq 40); do gpu_usage -l >/dev/null & done; wait", KIRA)
     assert questions(KIRA) == before[0]
     assert questions("daemon") - before[1] < 40
-    # what all read can be written by nobody
+    # no user can write the file that all read
     assert idle.run(HEAD, "echo lies > /run/gpupool-queue/queue.json", KIRA).returncode != 0
 
 
 @pytest.mark.promise("SKY-046")
 def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_leads_into_a_job_that_has(idle: Testbed) -> None:
-    """What VSCode does: it starts ssh with the launcher as ProxyCommand, and runs its server by it."""
+    """VSCode starts ssh with the launcher as ProxyCommand, and runs its server through it."""
     seen = "echo at=$(hostname -s) job=$SLURM_JOB_ID gpus=$CUDA_VISIBLE_DEVICES"
     assert idle.out(HEAD, seen, KIRA).split() == [f"at={HEAD}", "job=", "gpus="]
     idle.out(HEAD, "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/editor && cp ~/.ssh/authorized_keys ~/.ssh/kept", KIRA)

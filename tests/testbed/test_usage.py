@@ -1,4 +1,4 @@
-"""What happens to storage by itself, on its servers: sums in each directory, old files that go, a list of strays."""
+"""The timers of storage servers: sums of each directory, removal of old files, a list of strays."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def kib(testbed: Testbed, path: str) -> int:
 
 @pytest.fixture
 def space(skynet: Testbed) -> Iterator[Testbed]:
-    """Two people with something in a space that their labs share."""
+    """Two users with files in a space that their labs share."""
     for user, lab in ((USER, "hays-lab"), (OTHER, "cvmlp-lab")):
         skynet.out("sky1", f"mkdir -p /srv/{lab}/share/{user}", user)
     skynet.out("sky1", f"head -c 3000000 /dev/urandom > {SHARE}/{USER}/data", USER)
@@ -77,7 +77,7 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "10T")
     assert done.returncode == 0
     assert "directories larger than 10T: 0 of " in done.stdout
-    # the same whatever it holds: nobody is stopped
+    # no quota stops a user, whatever the space holds
     assert space.run("multivac", "command -v zfs && zfs get -H quota; quotaon -pa 2>/dev/null").stdout == ""
 
 
@@ -127,7 +127,7 @@ def test_old_files_are_listed_one_night_and_gone_the_next(changed: Changed) -> N
     done = testbed.apply("--limit", "multivac")
     assert done.returncode == 0, done.stdout + done.stderr
     assert testbed.out("multivac", "systemctl is-enabled gpupool-purge.timer") == "enabled"
-    # sixty days are five seconds now: nobody can set back when a file was changed
+    # sixty days are five seconds here: no command can set back when a file was changed
     testbed.out("multivac", 'sed -i \'s/"seconds": 5184000/"seconds": 5/\' /etc/gpupool/usage.json')
     folder = f"{SCRATCH}/{USER}"
     testbed.out("sky1", f"mkdir -p {folder}/run && touch {folder}/run/old && ln -s ~ {folder}/run/home", USER)
@@ -146,7 +146,7 @@ def test_old_files_are_listed_one_night_and_gone_the_next(changed: Changed) -> N
     log = testbed.out("multivac", "cat /var/log/gpupool/purge-*.log")
     assert sorted(line.rpartition("\t")[2] for line in log.splitlines() if "\tremove " in line) == gone
     testbed.out("multivac", f"rm -rf /export/scratch/{USER}")
-    # the inventory says no more of it
+    # the space has left the inventory
     testbed = changed("storage.yml", after, before)
     assert testbed.plan("--limit", "multivac")[1]["multivac"]
     assert testbed.apply("--limit", "multivac").returncode == 0

@@ -1,4 +1,4 @@
-"""The pages of SkyNet's guide on its web node, as people of the cluster read them."""
+"""The pages of SkyNet's guide on its web node, as users of the cluster read them."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.testbed.cluster import Changed, Testbed, gpupool
 
 
 def get(testbed: Testbed, path: str, method: str = "GET", node: str = "sky1") -> tuple[int, str]:
-    """Return the status and the whole answer of the web node."""
+    """Return the status and the body of an answer of the web node."""
     url = f"http://optimus.cc.gatech.edu{path}"
     answer = testbed.out(node, f"curl -s -i --path-as-is -X {method} '{url}'", "u-kira1")
     return int(answer.split()[1]), answer
@@ -21,7 +21,7 @@ def test_the_wiki_and_the_short_names_are_served(skynet: Testbed) -> None:
     assert "<h1>SkyNet</h1>" in page
     status, page = get(skynet, "/wiki/slurm-aliases", node="clippy")
     assert status == 200
-    # the names of the page are those that a head has
+    # the names on the page are those of a head
     alias = skynet.out("sky1", "bash -lic 'alias sqme' 2>/dev/null", "u-kira1")
     assert alias.startswith("alias sqme=")
     assert "alias sqme=" in page

@@ -1,4 +1,4 @@
-"""A fileserver and its client as virtual machines, and the ways a test switches them off and on."""
+"""A fileserver and its client as virtual machines, which a test can switch off and on."""
 
 import os
 import subprocess
@@ -20,10 +20,10 @@ INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 SERVER = "fs1"
 MACHINES = f"{SERVER},node01"
-#: What apply installs on the server, whose daemons want a kernel of their own; and what of theirs its disk has.
+#: Packages that apply installs on the server, whose daemons need a kernel of their own; and those on its disk already.
 KERNELS_OWN, BESIDE = ("nfs-kernel-server", "zfsutils-linux"), ("nfs-common", "python3")
 
-#: Takes a file of the inventory, a text in it and what to put in its place; gives the cluster as seen from there.
+#: Takes a file of the inventory, a text in it and its replacement; returns the cluster with the changed inventory.
 Changed = Callable[[str, str, str], "Stores"]
 
 
@@ -32,11 +32,11 @@ class Stores(Testbed):
     """The deployed cluster: `control` is a container, `fs1` and `node01` are machines."""
 
     def zfs(self, names: str, of: str) -> str:
-        """Return the values of properties of a pool or dataset, numbers in full."""
+        """Return the values of properties of a pool or dataset, with exact numbers."""
         return self.out("fs1", f"zfs get -Hpo value {names} {of}")
 
     def boot(self, node: str) -> str:
-        """Return the number of a node's boot; nothing while it does not let us in."""
+        """Return the boot ID of a node; "" while it cannot be reached."""
         assert self.target.testbed
         line = ssh_command(self.target.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
         alive = ["BatchMode=yes", "ConnectTimeout=60", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
@@ -44,11 +44,11 @@ class Stores(Testbed):
         return subprocess.run(patient, capture_output=True, text=True, check=False).stdout.strip()
 
     def wait_until_up(self, node: str) -> None:
-        """Wait until a node that boots lets us in; what its console said last is told when it does not."""
+        """Wait until a booting node can be reached; show the end of its console if it cannot."""
         until(lambda: self.boot(node), f"{node} is up", lambda: self._console(node))
 
     def _console(self, node: str) -> str:
-        # a container that has ended has no processes: docker's complaint is told then
+        # a container that has ended has no processes: docker's error is shown then
         box = self.container(node)
         asked = (["logs", "--tail", "20", box], ["top", box, "-o", "pid,pcpu,time,stat,comm"])
         return "\n".join((done.stdout + done.stderr)[-2000:] for done in map(docker.attempt, asked))
@@ -60,11 +60,11 @@ class Stores(Testbed):
         vm.pull_plug(self.target.testbed.id, node)
 
     def start(self, node: str, wait: bool = True) -> None:
-        """Switch a machine on again, and wait until it lets us in.
+        """Switch a machine on again, and wait until it can be reached.
 
-        Twice a boot stood still on two busy cores. Once it was seen why: QEMU 10, emulating four processors, never
-        fired the timer of one. So a machine that runs and does not come is switched off and on once more, with a
-        warning that holds its console. What keeps every boot from ending fails all the same.
+        Twice a boot stopped on two busy cores, once for a known reason: QEMU 10, emulating four processors, never fired
+        the timer of one. So a machine that runs and cannot be reached is switched off and on once more, with a warning
+        that includes its console. A fault that stops every boot still fails.
         """
         self.switch_on(node)
         if not wait:
@@ -79,10 +79,10 @@ class Stores(Testbed):
 
 
 def up() -> Stores:
-    """Bring the nodes up and deploy them by apply alone.
+    """Start the nodes and deploy them by apply alone.
 
-    Their disks hold the packages, but for what no container can run: apply installs that, as on a new machine. A
-    whole installation on emulated processors costs five minutes more, and the testbeds' containers show it.
+    Their disks have the packages, except those that no container can run: apply installs these, as on a new machine. A
+    whole installation on emulated processors takes five minutes more, and the testbeds' containers test it.
     """
     spec, _ = wanted(INVENTORY, name=None, prefix=os.environ["GPUPOOL_TESTBED_PREFIX"], network=NETWORK, vm=MACHINES)
     lifecycle.up(replace(spec, containers=tuple(map(_without_kernels_own, spec.containers))), inventory=INVENTORY)

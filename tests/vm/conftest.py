@@ -1,6 +1,6 @@
 """Virtual machines for the tests of this folder, deployed once for all of them.
 
-Kept after the tests where GPUPOOL_TEST_KEEP is set, and found again by the next run.
+They are kept after the tests if GPUPOOL_TEST_KEEP is set, and the next run uses them again.
 """
 
 import os
@@ -27,9 +27,9 @@ def stores() -> Iterator[Stores]:
 
 @pytest.fixture
 def changed(stores: Stores, tmp_path: Path) -> Iterator[Changed]:
-    """Return the same machines as another inventory sees them: a copy in which one text of one file is another.
+    """Return a function for the same machines with another inventory: a copy with one text of one file replaced.
 
-    Nothing is applied, neither then nor afterwards.
+    The inventory is not applied, neither then nor afterwards.
     """
     assert stores.target.testbed
     copy = shutil.copytree(INVENTORY, tmp_path / "inventory")

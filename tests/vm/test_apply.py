@@ -1,4 +1,4 @@
-"""What was deployed stays so."""
+"""A deployed cluster needs no change."""
 
 from tests.vm.cluster import Stores
 

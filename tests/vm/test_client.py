@@ -1,4 +1,4 @@
-"""A client whose fileserver is away, and one whose options change: on kernels with real NFS."""
+"""A client whose fileserver is away, and a client whose options change: on kernels with real NFS."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ CLIENT, SERVER = "node01", "fs1"
 
 @contextmanager
 def away(stores: Stores) -> Iterator[None]:
-    """The fileserver's machine stands still: no packet comes back, no connection is closed."""
+    """The fileserver's machine is paused: no packet comes back, no connection is closed."""
     docker("pause", stores.container(SERVER))
     try:
         yield
@@ -25,19 +25,19 @@ def away(stores: Stores) -> Iterator[None]:
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """Measure what something takes; it comes true."""
+    """Return the seconds that a call takes; its result must be true."""
     began = time.monotonic()
     assert act()
     return time.monotonic() - began
 
 
 def succeeds(stores: Stores, command: str) -> bool:
-    """Return whether a command does on the client."""
+    """Return whether a command succeeds on the client."""
     return stores.run(CLIENT, command).returncode == 0
 
 
 def source_of(stores: Stores, path: str) -> list[str]:
-    """Source, type and options of what the kernel has mounted at a path, on top."""
+    """Return source, type and options of the topmost mount at a path, from the kernel."""
     lines = stores.out(CLIENT, "cat /proc/self/mountinfo").splitlines()
     found = [line.split() for line in lines if line.split()[4] == path and " - autofs " not in line]
     assert found, f"nothing is mounted at {path}"
@@ -47,7 +47,7 @@ def source_of(stores: Stores, path: str) -> list[str]:
 
 
 def options_of(stores: Stores, path: str) -> list[str]:
-    """Options of what the kernel has mounted at a path, on top."""
+    """Return the options of the topmost mount at a path, from the kernel."""
     return source_of(stores, path)[2].split(",")
 
 
@@ -95,7 +95,7 @@ def test_members_have_their_own_folders_through_nfs_and_an_acl_lets_two_labs_in(
 
 
 def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: Stores) -> None:
-    # on the server: there root is root
+    # on the server, where root is not squashed
     stores.out(SERVER, "echo before > /export/scratch/waited")
     log_in, plan = seconds(lambda: stores.boot(CLIENT)), seconds(lambda: stores.plan("--limit", CLIENT))
     with away(stores):
@@ -117,7 +117,7 @@ def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: 
         assert "/coc/flash1: no answer in 5 s (server fs1)" in verified.stdout
         assert "homes are their owners: no answer in 5 s" in verified.stdout
         assert stores.out(CLIENT, "systemctl is-active looks; cat /root/looked") == "active", "it was to wait"
-    # who waited goes on, nothing is lost, and nobody has to do anything
+    # waiting programs continue, nothing is lost, and no help is needed
     until(lambda: stores.run(CLIENT, "cat /root/looked").stdout == "before\n", "who waited has read it")
     assert stores.plan("--limit", CLIENT) == (0, {})
     stores.out(CLIENT, "rm /root/looked")
@@ -130,7 +130,7 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
         stores.start(CLIENT)
         for unit in ("multi-user.target", "coc-pskynet1.automount"):
             until(partial(succeeds, stores, f"systemctl is-active {unit}"), unit)
-        # not even for the first try to be over
+        # shorter than the first try to mount
         up = int(stores.out(CLIENT, "systemctl show -P ActiveEnterTimestampMonotonic multi-user.target"))
         show = "systemctl show -P ActiveState -P InactiveEnterTimestampMonotonic coc-pskynet1.mount"
         state, given_up = stores.out(CLIENT, show).split()
@@ -138,7 +138,7 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
         done = stores.apply("--limit", CLIENT)
         assert done.returncode == 1
         assert "/coc/pskynet1: fs1.stores.example:/tank/red is down" in " ".join(done.stdout.split())
-    # the first look finds it; a mount that was being tried meanwhile may still take its time to be told
+    # the first check finds it; a mount that was being tried meanwhile may take its time to report
     until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again")
     until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "nothing is left to do")
     assert stores.out(CLIENT, "findmnt -n -o FSTYPE --mountpoint /home | tail -n 1") == "nfs4"
@@ -156,8 +156,8 @@ def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) ->
 
 
 def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
-    """The machine answers, and says that nobody is there: another road than silence."""
-    stores.out(CLIENT, "ls /home")  # mounted, if nobody looked since it booted: trying to mount it takes longer
+    """The machine answers with a refused connection, which is handled elsewhere than silence."""
+    stores.out(CLIENT, "ls /home")  # mounted, if not yet mounted since the boot: trying to mount it takes longer
     stores.out(SERVER, "systemctl stop nfs-server")
     try:
         done = stores.apply("--limit", CLIENT)
@@ -183,7 +183,7 @@ def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores
 
 
 def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores: Stores, changed: Changed) -> None:
-    """The kernel gives nosuid to what is mounted; retrans only to a new mount, and somebody uses this one."""
+    """The kernel applies nosuid to a mount in use; retrans only to a new mount, and a program uses this one."""
     changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
     seen = changed("storage.yml", "path: /tank/red,", "path: /tank/red, options: [retrans=5],")
     with held(stores, "/export/scratch", "/coc/scratch"), held(stores, "/tank/red", "/coc/pskynet1") as holder:
@@ -203,11 +203,11 @@ def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores
         assert seen.apply("--limit", CLIENT).returncode == 0
         assert "retrans=5" in options_of(stores, "/coc/pskynet1")
         assert seen.plan("--limit", CLIENT) == (0, {})
-        # what is no longer asked for goes the same way
+        # removed options are handled in the same way
         assert stores.apply("--limit", CLIENT).returncode == 0
         assert "nosuid" not in options_of(stores, "/coc/scratch")
         assert stores.out(CLIENT, "systemctl is-active holds-scratch") == "active"
-    # mounts of one server share a connection: it forgets when all of them have gone
+    # mounts of one server share a connection, which ends when all of them are unmounted
     stores.out(CLIENT, "umount -a -t nfs4 && ls /coc/pskynet1/ /coc/flash1/ /coc/scratch/ /home/")
     assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
 

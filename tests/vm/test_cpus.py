@@ -1,4 +1,4 @@
-"""CPUs as machines have them: two cores of two threads each, control groups v2, nothing overridden."""
+"""CPUs of real machines: two cores of two threads each, control groups v2, without overrides."""
 
 import shlex
 
@@ -7,9 +7,9 @@ from pace import until
 
 from tests.vm.cluster import Stores
 
-#: What a process prints: the CPUs that it may use.
+#: Prints the CPUs that a process may use.
 OWN = "taskset -cp $$ | cut -d: -f2"
-#: The same, and how many it may use after it has asked for all of them.
+#: The same, and the number of CPUs it may use after it has requested all of them.
 SEEN = f"{OWN}; taskset -c 0-3 nproc"
 
 

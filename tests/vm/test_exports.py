@@ -1,4 +1,4 @@
-"""What a fileserver's kernel gives to whom."""
+"""Exports of a fileserver's kernel: each client's access."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_root_of_a_client_is_nobody_on_the_server(stores: Stores) -> None:
 
 @pytest.mark.promise("SKY-083")
 def test_a_host_outside_the_list_is_refused(stores: Stores) -> None:
-    """The server itself is one: only its clients are in the list."""
+    """The server itself is such a host: only its clients are in the list."""
     mount = "mkdir -p /mnt/try && timeout 60 mount -t nfs4 -o vers=4.2 127.0.0.1:/tank/red /mnt/try"
     try:
         done = stores.run(SERVER, mount)

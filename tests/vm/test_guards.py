@@ -1,4 +1,4 @@
-"""What a fileserver refuses, in words, with nothing lost."""
+"""Changes that a fileserver refuses, with the reason and without any loss."""
 
 from collections.abc import Iterator
 
@@ -14,14 +14,14 @@ FRESH = f"  pools:\n    fresh: {{server: fs1, vdevs: [{{kind: mirror, disks: [{'
 
 @pytest.fixture(scope="module", autouse=True)
 def _as_before(stores: Stores) -> Iterator[None]:
-    """What each test changed goes with the next one's apply, and the last one's with this."""
+    """Undo the change of each test by the next test's apply, and the last change here."""
     yield
     done = stores.apply("--limit", SERVER)
     assert done.returncode == 0, done.stdout
 
 
 def refused(seen: Stores) -> str:
-    """Apply to the server, which must fail; give what was said, in one line."""
+    """Apply to the server, which must fail; return the messages, in one line."""
     done = seen.apply("--limit", SERVER)
     assert done.returncode == 1, done.stdout
     return " ".join(done.stdout.split())
@@ -43,14 +43,14 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         )
         assert pools(stores) == ["tank"]
         assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
-        # with nothing on it, it is taken, also where ZFS would not wait at all for udev to name the new partitions
+        # an empty disk is used, even if ZFS does not wait for udev to name the new partitions
         stores.out(SERVER, f"wipefs -qa {DISKS[0]} && echo 0 > {PATIENCE}")
         done = seen.apply("--limit", SERVER)
         assert done.returncode == 0, done.stdout
         assert pools(stores) == ["fresh", "tank"]
         assert stores.out(SERVER, f"cat {PATIENCE}") == "0", "what an admin has set is kept"
         assert seen.plan("--limit", SERVER) == (0, {})
-        # exported: found again by what ZFS wrote on its disks; destroyed: somebody may want it back
+        # exported: ZFS finds the pool by its labels on the disks; destroyed: the pool can still be recovered
         stores.out(SERVER, "zpool export fresh")
         done = seen.apply("--limit", SERVER)
         assert done.returncode == 0, done.stdout
@@ -64,7 +64,7 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
 
 
 def test_whatever_would_lose_data_is_refused_at_once_and_stays(stores: Stores, changed: Changed) -> None:
-    """A dataset that the inventory names no more, quotas below their use, another place, and other disks."""
+    """A dataset that left the inventory, quotas below their usage, another place, and other disks."""
     vdev = "{kind: mirror, disks: [/dev/disk/by-id/virtio-fs1-1, /dev/disk/by-id/virtio-fs1-2]}"
     for old, new in (
         ("    flash1: {server: fs1, path: /tank/blue, fs: zfs, size: 256M}\n", ""),

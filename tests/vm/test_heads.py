@@ -1,4 +1,4 @@
-"""A user's share of a head is the kernel's own: on a machine, where control groups share CPUs."""
+"""The kernel enforces a user's share of a head: on a machine, where control groups share CPUs."""
 
 import shlex
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.vm.cluster import Stores
 
 @pytest.mark.promise("SKY-008")
 def test_who_burns_four_cpus_is_held_to_the_share(stores: Stores, tmp_path: Path) -> None:
-    """With the file that a head gets, put under processes that burn already."""
+    """With the file of a head, installed while the processes burn already."""
     cluster = changed(INVENTORY / "example", tmp_path, ("cpu_per_user: 200%", "cpu_per_user: 50%"))
     (text,) = (file.text for file in files_of(cluster, cluster.nodes["login1"], "sessions") if file.path == SHARE)
     assert has_controller(stores.out, "node01")
@@ -26,7 +26,7 @@ def test_who_burns_four_cpus_is_held_to_the_share(stores: Stores, tmp_path: Path
             folder = SHARE.rpartition("/")[0]
             stores.out("node01", f"mkdir -p {folder} && cat >{SHARE} && {read_again}", text=text)
             until(lambda: taken(stores.out, "node01", "ann").throttled, "the kernel makes the user wait")
-            # a little more than the share: the kernel counts in slices of time
+            # slightly above the share: the kernel counts in slices of time
             assert taken(stores.out, "node01", "ann").cpus < 0.5 * 1.2
         finally:
             stores.out("node01", f"rm -f {SHARE} && {read_again}")

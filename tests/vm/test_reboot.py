@@ -1,4 +1,4 @@
-"""A node that Slurm is asked to reboot is rebooted when its jobs have ended, and takes jobs again."""
+"""A node that Slurm is asked to reboot reboots after its jobs have ended, and accepts jobs again."""
 
 import pytest
 from pace import until
@@ -32,7 +32,7 @@ def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starti
     scope = "node01_slurmstepd.scope"
     until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
     stores.out("node01", f"systemctl stop slurmd {scope}")
-    # systemd may not find the process any more that slurmd has begun it with; this one fails by its time
+    # systemd may have lost the process with which slurmd created the scope; this scope fails by its time limit
     stores.run("node01", f"systemd-run --quiet --scope --unit={scope} -p RuntimeMaxSec=1 sleep 600")
     assert stores.run("node01", f"systemctl is-failed {scope}").stdout == "failed\n"
     stores.out("node01", "systemctl start slurmd")
@@ -40,7 +40,7 @@ def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starti
     assert stores.out("control", "srun hostname", "ann") == "node01"
 
 
-#: A service takes its time to start, and systemd makes the scope only after it.
+#: A service takes time to start, and systemd creates the scope only after it.
 SLOW = """\
 set -e
 cd /run/systemd/system
@@ -63,6 +63,6 @@ def test_slurmd_waits_for_a_systemd_that_is_slow_to_make_its_scope(stores: Store
     finally:
         stores.out("node01", QUICK)
     assert stores.out("node01", "systemctl show -p NRestarts --value slurmd") == "0", "it did not give up once"
-    # systemd has looked again at what the scope holds
+    # systemd has checked the processes of the scope again
     assert stores.out("node01", f"systemctl is-active {scope}") == "active"
     assert stores.out("control", "srun hostname", "ann") == "node01"

@@ -1,4 +1,4 @@
-"""What somebody changed on the server by hand: a plan shows it piece by piece, an apply sets it back."""
+"""Manual changes on the server: a plan shows each of them, an apply undoes them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ BY_HAND = (
 
 @dataclass(frozen=True)
 class SetBack:
-    """What a plan showed; whether a client could write to an unmounted dataset meanwhile, and what lay at its place."""
+    """The output of a plan; whether a client could write to an unmounted dataset, and the files at its place."""
 
     shown: list[str]
     written: bool
@@ -29,7 +29,7 @@ class SetBack:
 
 @pytest.fixture(scope="module")
 def back(stores: Stores) -> Iterator[SetBack]:
-    """Everything by hand at once, seen by a plan and set back by an apply that leaves nothing to do."""
+    """All manual changes at once, shown by a plan and undone by an apply that leaves nothing to do."""
     try:
         stores.out(SERVER, f"set -e; {'; '.join(BY_HAND)}")
         written = stores.run(CLIENT, "timeout 6 touch /srv/blue-lab/flash1/lost", "bea").returncode == 0
@@ -46,7 +46,7 @@ def back(stores: Stores) -> Iterator[SetBack]:
 
 
 def test_every_change_is_shown_by_its_name(back: SetBack) -> None:
-    # the inventory says nothing of recordsize, nor of /export/mine
+    # the inventory sets neither recordsize nor /export/mine
     assert back.shown[:6] == [
         "Datasets | tank compression", "Datasets | tank/blue mounted", "Datasets | tank/blue quota",
         "Datasets | tank/home userquota@20001", "Datasets | tank/red atime", "Spaces | /tank/blue",
@@ -69,6 +69,6 @@ def test_what_was_given_by_hand_is_withdrawn_and_your_own_lines_stay(stores: Sto
 
 
 def test_a_dataset_that_is_not_mounted_is_not_given_away(stores: Stores, back: SetBack) -> None:
-    """Clients would write below it, on the server's own disk."""
+    """Clients would write below its mount point, on the server's own disk."""
     assert (back.written, back.below) == (False, "")
     assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"

@@ -1,4 +1,4 @@
-"""ZFS on a fileserver's own kernel: what the inventory says is there, stays so, and looks after itself."""
+"""ZFS on a fileserver: the pools and datasets of the inventory exist, stay, and are maintained by timers."""
 
 import pytest
 from pace import until
@@ -16,7 +16,7 @@ def snapshots(stores: Stores, of: str) -> list[str]:
 
 
 def forget_snapshots(stores: Stores) -> None:
-    """Destroy those of tank/red; one that the client has looked into is in use until it lets go."""
+    """Destroy the snapshots of tank/red; a snapshot that the client has opened is in use until it is released."""
     stores.run(CLIENT, "umount /coc/pskynet1/.zfs/snapshot/*")
     for name in snapshots(stores, "tank/red"):
         stores.out(SERVER, f"zfs destroy tank/red@{name}")
@@ -42,7 +42,7 @@ def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Store
 @pytest.mark.promise("SKY-052", "SKY-099")
 def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> None:
     try:
-        # ZFS counts what somebody has when it writes it down, a few seconds later
+        # ZFS counts a user's files when it writes them to disk, a few seconds later
         stores.out(CLIENT, "head -c 66M /dev/urandom > ~/big && sync ~/big", "ann")
         stores.out(SERVER, "zpool sync tank")
         for text in ("head -c 1M /dev/urandom >> ~/big && sync ~/big", "echo more > ~/more && sync ~/more"):
@@ -50,7 +50,7 @@ def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> 
             assert done.returncode != 0
             assert "Disk quota exceeded" in done.stderr
         stores.out(CLIENT, "head -c 1M /dev/urandom > ~/mine && sync ~/mine && rm ~/mine", "abe")
-        # what the client could not send any more may still be complained of here
+        # the kernel may still report data that the client could not send
         stores.run(CLIENT, "cat /dev/null > ~/big", "ann")
         assert stores.out(CLIENT, "stat -c %s ~/big && rm ~/big", "ann") == "0"
         until(
@@ -107,6 +107,6 @@ def test_pools_and_exports_are_back_after_a_power_cut(stores: Stores) -> None:
     until(lambda: stores.run(SERVER, "systemctl is-active nfs-server").stdout.strip() == "active", "nfsd runs again")
     assert stores.out(SERVER, "zfs list -Ho mounted -r tank").split() == ["yes"] * 4
     assert stores.out(SERVER, "exportfs -s") == exported
-    # and whoever has them mounted goes on, with nobody's help
+    # clients with mounts continue without help
     until(lambda: stores.run(CLIENT, f"timeout 20 ls {MOUNTS}").returncode == 0, "the client is served again")
     assert stores.plan("--limit", SERVER) == (0, {})
