@@ -8,12 +8,12 @@ from gpupool.cluster.slurm_files import troubles
 
 EXAMPLES, WIKI, SLURM, CERTIFICATES = "examples", "wiki", "slurm", "certificates"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and shown by `render`
-_MOST = 200  # files of one folder
+_LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and printed by `render`
+_MOST = 200  # files in one folder
 
 
 def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
-    """Return the files by `folder/name`, and a complaint for each that cannot be read. A single YAML file has none."""
+    """Return the files by `folder/name`, and a complaint about each unreadable one. A single YAML file has none."""
     files: dict[str, str] = {}
     located: list[Located] = []
     for folder in (inventory / place for place in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):

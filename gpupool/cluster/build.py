@@ -1,4 +1,4 @@
-"""A checked inventory to a Cluster: ranges, patterns and defaults written out."""
+"""Build a Cluster from a checked inventory: ranges, patterns and defaults are written out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -18,7 +18,7 @@ from gpupool.slurm.releases import has
 
 
 def build(site: Site) -> model.Cluster:
-    """Return the Cluster of an inventory that no check complains of."""
+    """Return the Cluster of an inventory about which no check complains."""
     inventory = site.inventory
     storage = inventory.storage
     links_on = storage.links_on or storage.mount_on
@@ -50,7 +50,7 @@ def build(site: Site) -> model.Cluster:
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
     keeps_cpus = has(inventory.slurm.version, "RestrictedCoresPerGPU")
-    devices: dict[object, tuple[Device, ...]] = {}  # of an entry: its nodes are alike
+    devices: dict[object, tuple[Device, ...]] = {}  # by entry: all nodes of an entry have the same devices
     for expanded in site.node_table.nodes:
         entry, name = expanded.entry, expanded.name
         shape = inventory.hardware.get(entry.hardware or "")
@@ -86,7 +86,7 @@ def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:
 
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the further keys of a node's line: its own, and those of its hardware that it does not say itself."""
+    """Return the further keys of a node's line: its own, and those of its hardware that the node does not set."""
     keys = {key.lower() for key in own}
     return {**{key: value for key, value in hardware.items() if key.lower() not in keys}, **own}
 
@@ -120,7 +120,7 @@ def _user(entry: User, site: Site) -> model.User:
     qos = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
 
     def of_account(name: str) -> tuple[str, ...]:
-        # what a user has at home is good on borrowed nodes, too
+        # On borrowed nodes, users also have the default QoS of their main account.
         homes = (name,) if name in own else (name, entry.account)
         return tuple(dict.fromkeys([*(defaults[home] for home in homes if home in defaults), *by_name[name].qos]))
 
@@ -148,7 +148,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     if entry.allow_lab_accounts:
         accounts += [lab.name for lab in site.accounts_of_kind("lab")]
     preempted = site.is_preempted(entry)
-    # by its QoS, where it is not by its tier
+    # A partition that is not preemptable itself is preempted because of its QoS.
     guests = [inventory.qos[qos] for qos in entry.qos] if preempted and not entry.preemptable else []
     actions = [entry.preempt_action, *(qos.preempt_action for qos in guests), inventory.preemption.action]
     return model.Partition(
@@ -174,7 +174,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         if not export.enabled or selector is None:
             continue
         if export.mounted_by == "site":
-            # the node that makes directories on it finds it where all do
+            # The node that makes directories on the export has it at the same path as all others.
             yield model.Mount(export, key, export.made_on or "", place, export.fs, place, select(selector), None)
         elif export.server is not None and export.path is not None:
             yield model.Mount(

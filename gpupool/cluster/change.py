@@ -1,4 +1,4 @@
-"""A proposed change laid over an inventory: YAML of the inventory's own shape, every line knowing its file."""
+"""Merge a proposed change (YAML of the inventory's shape) into an inventory; every value keeps its file and line."""
 
 from pathlib import Path as FilePath
 from typing import Any
@@ -10,10 +10,10 @@ from gpupool.cluster.text import Text, read
 
 
 def merge(text: Text, change: FilePath) -> Text:
-    """Return the inventory's text with a change laid over it; complaints about the change are among `located`.
+    """Return the inventory's text with a change merged into it; complaints about the change are in `located`.
 
-    Mappings merge by key, lists of named entries by name; any other value takes the place of the old one. An entry
-    that says `remove: true` is taken out.
+    Mappings are merged by key, lists of named entries by name; any other value replaces the old one. An entry with
+    `remove: true` is removed.
     """
     new = read(change)
     merged = _Merge(text, new, Place(str(change), 1))
@@ -22,7 +22,7 @@ def merge(text: Text, change: FilePath) -> Text:
 
 
 class _Merge:
-    """One laying; `places` and `located` grow while it goes on."""
+    """One merge; `places` and `located` grow during it."""
 
     def __init__(self, old: Text, new: Text, fallback: Place) -> None:
         self._old, self._new, self._fallback = old, new, fallback
@@ -30,7 +30,7 @@ class _Merge:
         self.located: list[Located] = []
 
     def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
-        """Return old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
+        """Return the keys of `old`, overridden by `new`; their paths are `was`, `via`, and in the result `at`."""
         merged: dict[str, Any] = {}
         for key in dict.fromkeys([*old, *new]):
             here = (*at, key)
@@ -51,7 +51,7 @@ class _Merge:
         return self._taken(self._new, new, via, at)
 
     def _entries(self, old: list[Any], new: list[Any], was: Path, via: Path, at: Path) -> list[Any]:
-        """Lay named entries over named entries, in the old order, new ones after them."""
+        """Merge named entries into named entries: in the old order, then new ones."""
         changes: dict[str, int] = {}
         for index, entry in enumerate(new):
             name = _name(entry)
@@ -79,7 +79,7 @@ class _Merge:
         return merged
 
     def _removal(self, entry: dict[str, Any], via: Path, target: str | None, names: list[str]) -> None:
-        """Complain of a removal that means nothing, or more than one thing."""
+        """Complain about a removal whose target does not exist, or that has other keys, too."""
         name = entry.get("name", via[-1])
         if target is None:
             self._complain(via, f"there is no {name} to remove", _hint(str(name), names))
@@ -87,7 +87,7 @@ class _Merge:
             self._complain(via, f"{name} has `remove: true` and also {', '.join(rest)}", "keep one or the other")
 
     def _taken(self, text: Text, value: Any, via: Path, at: Path) -> Any:
-        """Return a value as it is, its lines remembered at its new place."""
+        """Return a value unchanged, and record its lines under its new path."""
         if place := text.places.get(via):
             self.places[at] = place
         steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -109,18 +109,18 @@ def _is_removal(entry: Any) -> bool:
 
 
 def _name(entry: Any) -> str:
-    """Return an entry's name; nothing where it has none."""
+    """Return an entry's name; an empty string if it has none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def _named(value: Any) -> bool:
-    """Return whether a list's entries go by their names."""
+    """Return whether a list has entries with names."""
     return isinstance(value, list) and any(_name(entry) for entry in value)
 
 
 def _hint(name: str, names: list[str]) -> str | None:
-    """Say which entry was meant: one of a range goes by the whole row's name."""
+    """Return a hint at the entry that was probably meant: a name inside a range needs the name of the whole range."""
     for row in names:
         try:
             inside = row != name and name in expand(row)

@@ -25,9 +25,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Complaint:
-    """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one.
+    """One thing that is wrong at `path` of the inventory, with a hint if there is one.
 
-    Message and hint may hold anything that an inventory says: they are made one line, and shortened. `missing`: the
+    Message and hint may contain text of the inventory: they are escaped to one line, and shortened. `missing`: the
     inventory does not have the path.
     """
 
@@ -45,7 +45,7 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Located:
-    """A complaint and the line it is about."""
+    """A complaint and its line."""
 
     place: Place
     complaint: Complaint
@@ -58,7 +58,7 @@ class Located:
 
 
 def dotted(path: Path) -> str:
-    """Return a path as people write it: `nodes[3].gpus.a40`."""
+    """Return a path in the notation of messages: `nodes[3].gpus.a40`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{escaped(step, _STEP)}" if text else escaped(step, _STEP)
@@ -66,7 +66,7 @@ def dotted(path: Path) -> str:
 
 
 def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallback: Place) -> list[Located]:
-    """Put each complaint at the line of its path, or of the nearest thing around it; in the order of the lines."""
+    """Return each complaint with the line of its path, or of its nearest parent that has a line; sorted by line."""
     located = []
     for complaint in complaints:
         path = complaint.path
@@ -79,7 +79,7 @@ def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallba
 
 
 class BadInventoryError(InventoryError):
-    """The inventory does not hold; `located` has every complaint, the text has them one a line."""
+    """Raised for an inventory with errors; `located` has all of them, the text has one per line."""
 
     def __init__(self, located: list[Located]) -> None:
         self.located = located

@@ -1,4 +1,4 @@
-"""Which GPU driver each node gets, of what `software.cuda` says: one choice for all, and the nodes that differ."""
+"""The GPU driver of each node, from `software.cuda`: one choice for all nodes, and overrides."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ _CUDA: Path = ("software", "cuda")
 
 @dataclass(frozen=True)
 class Driver:
-    """What the same driver is chosen for. `branch` is None where a repository's own newest is meant, whatever it is.
+    """A choice of driver, with its nodes. `branch` is None for the newest branch of a repository.
 
-    `promised` is the CUDA that users may count on, `path` the entry that says so, `base` software.cuda, `own` its keys.
+    `promised` is the CUDA version that users may rely on, `path` the entry of the choice, `own` the keys that it sets
+    itself.
     """
 
     nodes: frozenset[str]
@@ -27,18 +28,18 @@ class Driver:
     own: frozenset[str]
 
     def at(self, key: str) -> Path:
-        """Return the place of a key: in the entry itself, or in software.cuda, which it has the value of."""
+        """Return the path of a key: in the entry itself, or in software.cuda if the value is inherited."""
         return (*(self.path if key in self.own else _CUDA), key)
 
     @property
     def cuda(self) -> str | None:
-        """The newest CUDA of the branch; None where the branch is not in the table."""
+        """The newest CUDA version that the branch supports; None if the branch is not in the table."""
         known = branches().get(self.branch or "")
         return known.cuda if known else None
 
 
 def drivers(software: Software, nodes_of: Callable[[str], Collection[str]]) -> Iterator[Driver]:
-    """Return each choice with its nodes; a node of two overrides counts for the first."""
+    """Yield each choice with its nodes; a node in two overrides belongs to the first."""
     if software.cuda is None:
         return
     left = frozenset(nodes_of(software.cuda.where))
@@ -58,7 +59,7 @@ def _driver(software: Software, nodes: frozenset[str], path: Path, entry: Driver
         return own or inherited
 
     repository = value("repository")
-    # a version is of one branch of one repository
+    # A version belongs to one branch of one repository, so it is not inherited for another.
     elsewhere = entry.driver_branch or entry.repository
     return Driver(
         nodes,

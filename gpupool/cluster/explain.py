@@ -1,4 +1,4 @@
-"""What holds for a node, a partition or an account, and from which line of the inventory each value comes."""
+"""The effective values of a node, a partition or an account, each with the inventory line that sets it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from gpupool.cluster.model import Account, Cluster
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_duration, format_size
 
-_SOURCES = ("src", "inferred")  # for people, and of no effect
+_SOURCES = ("src", "inferred")  # notes for people, without effect
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value by its key; `place` is the line it comes from, None for a default."""
+    """A value by its key; `place` is the line that sets it, None for a default."""
 
     key: str
     value: str
@@ -26,7 +26,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Explained:
-    """A thing of the inventory, `what` it is, and all that holds for it."""
+    """A node, partition or account (`what`) with its effective values."""
 
     what: str
     name: str
@@ -34,7 +34,7 @@ class Explained:
 
 
 def explain(loaded: Loaded, name: str) -> list[Explained]:
-    """Return each thing of this name: a node, a partition, an account; none where there is none."""
+    """Return the node, partition and account with this name; an empty list if there is none."""
     if loaded.cluster is None or loaded.site is None:
         return []
     explained = []
@@ -49,7 +49,7 @@ def explain(loaded: Loaded, name: str) -> list[Explained]:
 
 
 def names(loaded: Loaded) -> list[str]:
-    """Return all names that can be explained."""
+    """Return the names of all nodes, partitions and accounts."""
     cluster = loaded.cluster
     return [*cluster.nodes, *cluster.partitions, *cluster.accounts] if cluster else []
 
@@ -124,7 +124,7 @@ def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: s
 
 
 def _cap(account: Account, path: Path, places: Mapping[Path, Place]) -> Iterator[Value]:
-    """Yield what a lab may use in all: its cap, and its share of CPUs and memory."""
+    """Yield the limits of a lab: its cap, and its share of CPUs and memory."""
     if account.entry.kind != "lab":
         return
     yield Value("cap", f"{account.limits.group.gpu} GPUs", _nearest((*path, "contributed_gpus"), places))
@@ -142,7 +142,7 @@ def _entry(
     prefix: str = "",
     account: str | None = None,
 ) -> Iterator[Value]:
-    """Yield each value of an entry, and of the entries in it; what is not said and empty by default is left out."""
+    """Yield each value of an entry, and of entries in it, without values that are unset and empty by default."""
     for name, field in type(entry).model_fields.items():
         key, value = field.alias or name, getattr(entry, name)
         here = (*path, key)
@@ -176,7 +176,7 @@ def _list(values: Any) -> str:
 
 
 def _nearest(path: Path, places: Mapping[Path, Place]) -> Place | None:
-    """Return the line of a key, or of what is around it."""
+    """Return the line of a key, or of its nearest parent that has a line."""
     while path and path not in places:
         path = path[:-1]
     return places.get(path)

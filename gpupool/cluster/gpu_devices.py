@@ -1,4 +1,4 @@
-"""Which device files are a node's GPUs and MIG slices: those that the inventory names, else those that drivers make."""
+"""Device files of a node's GPUs and MIG slices: those of the inventory, or else those that drivers create."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,16 +8,16 @@ from typing import Literal
 from gpupool.cluster.schema.machines import GpuType, NodeEntry
 
 _NVIDIA = re.compile(r"/dev/nvidia([0-9]+)")
-_SLICES = 7  # compute slices of a GPU that can be divided
-#: The kernel numbers render nodes from here on: its page on DRM, "Render nodes".
+_SLICES = 7  # compute slices of a GPU with MIG
+#: Number of the kernel's first render node (its page on DRM, "Render nodes").
 _FIRST_RENDER_NODE = 128
 
 
 @dataclass(frozen=True)
 class Device:
-    """A GPU or a MIG slice, as Slurm hands it out: its type, the GPU type it is (a part) of, its device files.
+    """A GPU or a MIG slice as a gres of Slurm: its GPU type, the GPU type of its card, its device files.
 
-    With `autodetect` slurmd finds the files itself, and `files` are those that stand in for it where it cannot.
+    With `autodetect` slurmd finds the files itself; `files` are used where it cannot.
     """
 
     gpu: str
@@ -28,7 +28,7 @@ class Device:
 
     @property
     def is_guess(self) -> bool:
-        """Whether only the driver knows the files: a slice's depend on the order in which slices were made."""
+        """Whether only the driver knows the files: those of a slice depend on the order of its creation."""
         return self.autodetect is not None and self.card != self.gpu
 
     @property
@@ -38,7 +38,7 @@ class Device:
 
 
 def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, ...]:
-    """Return the GPUs of each node of an entry, in the order of `gpus`; its types are known."""
+    """Return the GPUs of each node of an entry, in the order of `gpus`; `types` has all their types."""
     free = {"nvidia": 0, "amd": _FIRST_RENDER_NODE, "intel": _FIRST_RENDER_NODE}
     cap = 1
     devices: list[Device] = []

@@ -1,4 +1,4 @@
-"""Inventory text to a Cluster, or every complaint about it at once."""
+"""Load an inventory: its text becomes a Cluster, or all complaints about it."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ from gpupool.cluster.text import read
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of an inventory: a Cluster unless there are errors, and everything to say about it.
+    """The result of loading an inventory: a Cluster unless there are errors, and all complaints.
 
-    With a Cluster also the Site it was built from, the line of each key, and the `data` as it is written. `partial`:
-    some rules could not be tried.
+    With a Cluster, also the Site it was built from, the line of each key, and the `data` as written. `partial`: some
+    checks could not run.
     """
 
     cluster: Cluster | None
@@ -37,13 +37,13 @@ class Loaded:
 
     @property
     def errors(self) -> list[Located]:
-        """Those that keep a Cluster from being."""
+        """The complaints that prevent a Cluster."""
         return [located for located in self.complaints if located.complaint.severity == "error"]
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep the garbage collector from looking through a growing inventory again and again: half of the time."""
+    """Disable the garbage collector while an inventory grows: it would take half of the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -55,9 +55,9 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Loaded:
-    """Read and check an inventory: a folder of YAML files, or one file. Raises nothing for a bad one.
+    """Read and check an inventory: a folder of YAML files, or one file. A bad one raises no error.
 
-    A `change`, YAML of the same shape, is laid over it first. `instead` has texts to read in the place of files.
+    A `change`, YAML of the same shape, is merged into it first. `instead` has texts to read instead of files.
     """
     here = Place(str(inventory), 1)
     if not inventory.exists():
@@ -71,7 +71,7 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     text.located += unread
     shape, complaints = validated(text.data)
     if text.located:
-        # what a file that cannot be read would have said is not missing
+        # A missing top-level key may be in a file that cannot be read.
         complaints = [complaint for complaint in complaints if complaint.path[1:] or not complaint.missing]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
         return Loaded(None, sorted(located, key=lambda one: (one.place.file, one.place.line)), partial=True)
@@ -80,17 +80,17 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
         return Loaded(None, located, partial=True)
     node_table, complaints = expand_all(shape)
     site = Site(shape, node_table, attached)
-    rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
+    rules = checks.CHECKS if node_table.whole else checks.NAMES  # with missing nodes, sums would be wrong
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
     loaded = Loaded(None, located, partial=not node_table.whole)
     return loaded if loaded.errors else Loaded(build(site), located, site, text.places, data=text.data)
 
 
 def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[Complaint]:
-    """Return what is wrong with names in an inventory whose shape is wrong elsewhere, so that all is said at once.
+    """Yield complaints about names in an inventory with errors of shape, so that all come at once.
 
-    What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
-    wait: half an inventory would have them all wrong.
+    Parts with complaints are left out; if the rest is then invalid, nothing is yielded. Sums and policies are not
+    checked: for an incomplete inventory, they would all be wrong.
     """
     shape, _ = validated(without(data, [other.path for other in complaints]))
     if shape is None:
@@ -103,7 +103,7 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
 
 
 def load(inventory: Path, change: Path | None = None) -> Cluster:
-    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
+    """Return the Cluster of an inventory, with a change merged into it; BadInventoryError has all errors."""
     loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)

@@ -1,4 +1,4 @@
-"""The Cluster: an inventory checked and resolved. Frozen; no half-valid one exists."""
+"""The Cluster: a checked and resolved inventory. It is frozen and always valid."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ from gpupool.unix import within
 
 @dataclass(frozen=True)
 class Node:
-    """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
+    """A machine of the cluster. `memory` is Slurm's RealMemory in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
-    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory. `devices`
-    are its GPUs one by one, `gres` counts of what the site has besides. `cpus_kept` is how many CPUs each GPU keeps for
-    the job that has it; 0 where this Slurm cannot keep any.
-    Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
+    `hardware` is the entry of its model; None for a node without one, which has no CPUs and no memory. `devices` are
+    its GPUs one by one, `gres` counts of the site's other resources. `cpus_kept` is the number of CPUs that each GPU
+    keeps for its job; 0 if this Slurm cannot keep any. Selectors and roles use `name`; `slurm_name` is the NodeName in
+    slurm.conf.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Node:
 
     @property
     def gpu_count(self) -> int:
-        """GPUs of all types."""
+        """The number of GPUs of all types."""
         return sum(self.gpus.values())
 
     @property
     def nvidia_minors(self) -> list[int]:
-        """The N of the /dev/nvidiaN that NVIDIA's driver makes, in order."""
+        """The N of each /dev/nvidiaN that NVIDIA's driver creates, in order."""
         return minors(self.devices)
 
     @property
@@ -74,17 +74,17 @@ class Node:
 
     @property
     def runs_slurm(self) -> bool:
-        """Whether any part of Slurm runs here, if only its commands."""
+        """Whether any part of Slurm runs here, even if only its commands."""
         return self.has("head", "controller", "backup-controller", "database", "compute")
 
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account; what the inventory resolves is here, and `entry` has all else as it is written.
+    """A Slurm account with the values that the inventory resolves; `entry` has all others as written.
 
-    `limits` are all of its limits, a lab's cap among them. `exact` is False where another system keeps the account in
-    slurmdbd, too. `coordinators` are users. `nodes` are those that it owns, by name; `owns` is how much it owns of a
-    GPU type, or of `cpu`.
+    `limits` include a lab's cap. `exact` is False if another system also manages the account in slurmdbd.
+    `coordinators` are users. `nodes` are the names of the nodes that it owns; `owns` is how much it owns of a GPU type,
+    or of `cpu`.
     """
 
     entry: labs.Account
@@ -100,10 +100,10 @@ class Account:
 
 @dataclass(frozen=True)
 class User:
-    """A person with every account and QoS; what the inventory resolves is here, and `entry` has all else.
+    """A person with all accounts and QoS; `entry` has all other values as written.
 
-    `gid` is that of the default account's group; None where it has none. `accounts` are all that jobs may be on,
-    `own_accounts` those of the user's entry, both with the default one first. `qos` are good in each of them,
+    `gid` is that of the default account's group; None if it has none. `accounts` are all that the user's jobs may use,
+    `own_accounts` those of the user's entry, both with the default one first. `qos` are valid in all accounts,
     `account_qos` in one. `home` is a path.
     """
 
@@ -118,31 +118,31 @@ class User:
 
     @property
     def uid(self) -> int:
-        """The number by which every node knows the user."""
+        """The user's id on every node."""
         return self.entry.uid
 
     @property
     def account(self) -> str:
-        """The account of jobs that name none."""
+        """The account of jobs without --account."""
         return self.entry.account
 
     def ended_on(self, day: date) -> bool:
-        """Return whether the user's access is over."""
+        """Return whether the user's access has ended."""
         return self.entry.until is not None and day > self.entry.until
 
     def qos_on(self, day: date, account: str) -> tuple[str, ...]:
-        """Return the QoS that the user has on a day for jobs of an account, granted ones among them."""
+        """Return the QoS that the user has on a day for jobs of an account, grants included."""
         granted = (grant.qos for grant in self.entry.grants if day <= grant.until)
         return tuple(dict.fromkeys((*self.qos, *self.account_qos[account], *granted)))
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition; what the inventory resolves is here, and `entry` has all else as it is written. Seconds for times.
+    """A partition with the values that the inventory resolves; `entry` has all others as written. Times in seconds.
 
-    `nodes` are names. `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is
-    `refuse`, or the partition where jobs without GPUs go. `preemptable` is by its tier, or by each QoS that it allows,
-    and `action` and `grace` are then those of the QoS.
+    `nodes` are names. `default_time` is None if jobs without --time get `max_time`; `without_gpu` is `refuse`, or the
+    partition for jobs without GPUs. A partition is `preemptable` by its tier, or if each QoS that it allows is:
+    `action` and `grace` are then those of the QoS.
     """
 
     entry: labs.Partition
@@ -161,11 +161,11 @@ class Partition:
 
 @dataclass(frozen=True)
 class Mount:
-    """An export as a node mounts it; what the inventory resolves is here, and `entry` has all else as it is written.
+    """An export as a node mounts it; `entry` has all other values as written.
 
     `export` is its key, `path` is the server's and `at` the client's; `source` is `server:path` with the server's full
-    name, or the kind of file system where others mount it. `server` is then a node that makes directories on it, or
-    empty. `dataset` is the name in ZFS; None where it is on no declared pool.
+    name, or the kind of file system if the site mounts it. `server` is then a node that creates directories on it, or
+    empty. `dataset` is the name in ZFS; None outside of declared pools.
     """
 
     entry: Export
@@ -179,26 +179,26 @@ class Mount:
 
     @property
     def by_site(self) -> bool:
-        """Whether others mount it."""
+        """Whether the site mounts it, instead of gpupool."""
         return self.entry.mounted_by == "site"
 
     @cached_property
     def clients(self) -> frozenset[str]:
-        """The same nodes, quick to look one up."""
+        """The same nodes as a set, for fast look-up."""
         return frozenset(self.nodes)
 
     def holds(self, path: str) -> bool:
-        """Return whether a path of a client lies on it."""
+        """Return whether a path of a client is on this mount."""
         return within(path, self.at)
 
 
 @dataclass(frozen=True)
 class Drivers:
-    """What stands behind nodes: real hardware, or a testbed's stand-ins.
+    """The implementation of nodes: real hardware, or a testbed's replacements.
 
-    `cgroup` is the version of the nodes' control groups; `shared` where a testbed's nodes find their shared
-    directories; `machines` are those of a testbed's nodes that have a kernel of their own. `cpus` are `claimed` where
-    compute nodes have not the CPUs that the inventory says.
+    `cgroup` is the cgroup version of the nodes; `shared` is where a testbed's nodes find their shared directories;
+    `machines` are the testbed's nodes that have a separate kernel. `cpus` are `claimed` if compute nodes do not have
+    the CPUs of the inventory.
     """
 
     gpu: Literal["nvidia", "fake"]
@@ -210,23 +210,23 @@ class Drivers:
 
     @property
     def testbed(self) -> bool:
-        """Whether the nodes only stand for the machines that the inventory describes."""
+        """Whether the nodes are those of a testbed."""
         return self.shared is not None
 
     def contained(self, node: str) -> bool:
-        """Return whether a node is a container: younger than the kernel under it, and without a clock of its own."""
+        """Return whether a node is a container, which shares the kernel and the clock of its host."""
         return self.testbed and node not in self.machines
 
     def real_storage(self, *nodes: str) -> bool:
-        """Return whether all these nodes have file systems for real, not a testbed's stand-ins."""
+        """Return whether all these nodes have real file systems, not a testbed's replacements."""
         return self.storage == "nfs" or all(node in self.machines for node in nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Sections of the inventory that the Cluster has as they are written, by the inventory's own keys.
+    """Sections of the inventory that the Cluster has as written, by the inventory's own keys.
 
-    A key in them that the Cluster resolves, such as `storage.exports`, is read from the Cluster's own fields instead.
+    A key in them that the Cluster resolves, such as `storage.exports`, must be read from the Cluster's own fields.
     """
 
     directory: Directory | None
@@ -250,12 +250,12 @@ class Sections:
 
 @dataclass(frozen=True, eq=False)
 class Cluster(Sections):
-    """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
+    """One whole cluster. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
-    `newcomers` are users by account, one for each whose members come from the directory: what any of them would have,
-    without a name and a number of its own.
+    `newcomers` are users by account, for each account with members from the directory: all values of such a member
+    except name and uid.
 
-    It equals itself only, so that what is worked out from it can be kept by it.
+    Clusters compare by identity, so that results can be cached for each.
     """
 
     entry: ClusterEntry
@@ -276,19 +276,19 @@ class Cluster(Sections):
     _having: dict[tuple[str, ...], tuple[Node, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def select(self, selector: str) -> frozenset[str]:
-        """Return the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
+        """Return the names of the nodes that a selector such as `@compute!vicki` selects."""
         if selector not in self._selected:
             self._selected[selector] = frozenset(name for name in self._select(selector) if name in self.nodes)
         return self._selected[selector]
 
     @property
     def default_qos(self) -> str | None:
-        """The QoS of jobs that name none, in accounts without one of their own; None where the inventory says none."""
+        """The QoS of jobs without --qos, in accounts without a default QoS; None if the inventory sets none."""
         return next((name for name, qos in self.qos.items() if qos.default), None)
 
     @property
     def preempts_by_qos(self) -> bool:
-        """Whether jobs are preempted by their QoS, and not by the tiers of their partitions."""
+        """Whether jobs are preempted by their QoS, instead of the tiers of their partitions."""
         return any(qos.preemptable for qos in self.qos.values())
 
     @property
@@ -297,21 +297,21 @@ class Cluster(Sections):
         return self.preempts_by_qos or any(partition.preemptable for partition in self.partitions.values())
 
     def groups_of(self, user: User) -> tuple[str, ...]:
-        """Return the unix groups of a user that the inventory makes, the primary one first."""
+        """Return the Unix groups of a user that the inventory defines, the primary one first."""
         return (
             *(() if user.gid else ("people",)),
             *(account for account in user.own_accounts if self.accounts[account].entry.gid),
         )
 
     def let_in(self, partition: Partition, user: User) -> bool:
-        """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""
+        """Return whether `users` and `allow_groups` of a partition admit a user, by the inventory's groups alone."""
         entry = partition.entry
         if entry.is_assigned and partition.name not in user.entry.partitions:
             return False
         return not entry.allow_groups or not {*entry.allow_groups}.isdisjoint(self.groups_of(user))
 
     def admits(self, partition: Partition, account: str) -> bool:
-        """Return whether jobs of an account may run in a partition, whoever submits them."""
+        """Return whether jobs of an account may run in a partition, for any user."""
         return admits(self.line_of(account), partition.allow_accounts, partition.deny_accounts)
 
     @property
@@ -332,21 +332,21 @@ class Cluster(Sections):
 
     @property
     def database(self) -> Node:
-        """The node of slurmdbd."""
+        """The node with slurmdbd."""
         return self.having("database")[0]
 
     @property
     def home_export(self) -> Mount | None:
-        """The export that holds the homes; None where homes are each node's own."""
+        """The export with the homes; None if homes are local."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
 
     def line_of(self, account: str) -> frozenset[str]:
-        """Return the accounts by which a partition knows an account: itself, and in newer Slurm those above it."""
+        """Return the accounts by which AllowAccounts matches an account: itself, and in newer Slurm its ancestors."""
         accounts = self.with_parents(account)
         return frozenset(accounts if has(self.slurm.version, "hierarchical AllowAccounts") else accounts[:1])
 
     def with_parents(self, account: str) -> tuple[str, ...]:
-        """Return the names of an account and those above it, nearest first; none for one that is not there."""
+        """Return the names of an account and its ancestors, nearest first; empty for an unknown account."""
         names: dict[str, None] = {}
         while account in self.accounts and account not in names:
             names[account] = None
@@ -354,22 +354,22 @@ class Cluster(Sections):
         return tuple(names)
 
     def qos_of(self, account: str) -> str | None:
-        """Return the QoS that users have by default in an account; None for the cluster's default."""
+        """Return the default QoS of an account; None for the cluster's default."""
         return next((name for name, qos in self.qos.items() if account in qos.default_for), None)
 
     @cached_property
     def gpu_types(self) -> Mapping[str, GpuType]:
-        """The GPU types that compute nodes have; an inventory may name more."""
+        """The GPU types of compute nodes; an inventory may define more."""
         have = {gpu for node in self.having("compute") for gpu in node.gpus}
         return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
 
     def owned_gpus(self, account: Account) -> int | None:
-        """GPUs that an account has a cap of, or on nodes of its own; None where it has neither."""
+        """Return the GPUs of an account's cap, or of the nodes that it owns; None if it has neither."""
         if account.limits.group.gpu is None and account.nodes:
             return sum(self.nodes[name].gpu_count for name in account.nodes if name in self.nodes)
         return account.limits.group.gpu
 
     @cached_property
     def total_gpus(self) -> int:
-        """GPUs of all compute nodes."""
+        """The number of GPUs of all compute nodes."""
         return sum(node.gpu_count for node in self.having("compute"))

@@ -1,19 +1,19 @@
-"""The name that was meant by a misspelt one."""
+"""Find the known name that a misspelt one probably means."""
 
 from collections.abc import Iterable
 
-_SHORT = 3  # letters of a word in which two wrong ones leave nothing to go by
+_SHORT = 3  # letters: in such a short word, only one may be wrong
 
 
 def misspelt(word: str, known: Iterable[str]) -> list[str]:
-    """Return the nearest known name, alone in a list, if one or two letters are wrong, missing or swapped; else []."""
+    """Return a list with the nearest known name if one or two letters are wrong, missing or swapped; else []."""
     most = 1 if len(word) <= _SHORT else 2
     near = ((_distance(word.lower(), name.lower()), name) for name in known if abs(len(name) - len(word)) <= most)
     return [name for distance, name in [min(near, default=(most + 1, ""))] if distance <= most]
 
 
 def _distance(one: str, other: str) -> int:
-    """Return how many letters are to be changed, added, removed or swapped with the next to make one the other."""
+    """Return how many letters must be changed, added, removed or swapped to turn one word into the other."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):

@@ -1,4 +1,4 @@
-"""Node ranges written out, and selectors such as `@compute!vicki` turned into node names (by ClusterShell)."""
+"""Expand node ranges, and evaluate selectors such as `@compute!vicki` with ClusterShell."""
 
 import re
 from collections import Counter
@@ -25,9 +25,9 @@ _STEPS = re.compile(r"(\d+)-(\d+)/(\d+)")
 _SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within brackets
 _BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
-_RESERVED = ("localhost", "all", "default")  # words of /etc/hosts and slurm.conf
+_RESERVED = ("localhost", "all", "default")  # reserved in /etc/hosts or slurm.conf
 _AFTER_DIGIT = re.compile(r"[0-9]\[([^\]]*)\]")
-_MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take all memory
+_MOST = 100_000  # nodes of one range: a larger one is a mistake, and would take all memory
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class ExpandedNode:
 
 
 def expand(text: str) -> list[str]:
-    """Return the names of a range such as `a40-[01-04],b-[3,1]` as they are written; ValueError when it is none.
+    """Return the names of a range such as `a40-[01-04],b-[3,1]`, in the order as written; ValueError if it is invalid.
 
-    A range of the inventory is a host list of Slurm or, as in ClusterShell, one with steps: `a[0-8/2]`. Selectors
+    A range of the inventory is a host list of Slurm or, as in ClusterShell, a range with steps: `a[0-8/2]`. Selectors
     are ClusterShell's alone.
     """
     if not re.search(r"[\[\],&!^@*?]", text):
@@ -52,7 +52,7 @@ def expand(text: str) -> list[str]:
         raise ValueError(f"{text!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
     _bounded(text)
     try:
-        NodeSet(text, resolver=GroupResolver())  # its error is about what is wrong in the text
+        NodeSet(text, resolver=GroupResolver())  # its error message is about the text as written
         return hostlists.expand(",".join(_STEPS.sub(_stepped, part.lstrip()) for part in _SETS.split(text)))
     except (NodeSetException, ValueError) as error:
         raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
@@ -72,7 +72,7 @@ def _bounded(text: str) -> None:
     if any(len(number) > 9 for pair in _RANGE.findall(text) for number in pair):
         raise ValueError(f"{text!r} is not a range of nodes: its numbers are too long")
     for inside in _AFTER_DIGIT.findall(text):
-        # of a1[1-12] Slurm makes twelve nodes, a11 to a112, and ClusterShell 102
+        # Slurm reads a1[1-12] as twelve nodes (a11 to a112), but ClusterShell as 102.
         if any(len(low) != len(high) for low, high in _RANGE.findall(inside)):
             raise ValueError(
                 f"{text!r} is not a range of nodes: after a digit, both numbers of a range need as many digits: [01-12]"
@@ -83,14 +83,14 @@ def _bounded(text: str) -> None:
 
 
 def _count(bracket: str) -> int:
-    """Return how many numbers stand in brackets: `1-50,60` are 51."""
+    """Return the count of numbers in brackets: 51 for `1-50,60`."""
     ranges = (_RANGE.search(part) for part in bracket.split(","))
     return sum(max(1, int(part[2]) - int(part[1]) + 1) if part else 1 for part in ranges)
 
 
 @dataclass(frozen=True)
 class NodeTable:
-    """All nodes of an inventory, once; not `whole` when some could not be written out.
+    """All nodes of an inventory; `whole` is False if some entries could not be expanded.
 
     `named` are the inventory's own groups, each a selector of roles, GPU types, hardware, features and names.
     """
@@ -106,7 +106,7 @@ class NodeTable:
 
     @cached_property
     def _groups(self) -> Mapping[str, Mapping[str, list[str]]]:
-        # a shell that completes nodes needs `expand`, and no schema
+        # Imported here, because shell completion of nodes needs `expand` without the schema.
         from gpupool.cluster.schema.machines import Role
 
         roles: dict[str, list[str]] = {role: [] for role in get_args(Role)}
@@ -126,14 +126,14 @@ class NodeTable:
         return {**kinds, "group": dict(self._own_groups())} if self.named else kinds
 
     def _own_groups(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the inventory's own groups with their nodes; what is wrong with one is complained of at its line."""
+        """Yield the inventory's own groups with their nodes, except invalid ones: a check complains about those."""
         for name, selector in self.named.items():
             with suppress(ValueError):
                 yield name, list(self.unnamed.select(selector))
 
     @cached_property
     def unnamed(self) -> "NodeTable":
-        """The same without the inventory's own groups: those are not made of each other."""
+        """The same table without the inventory's own groups, which must not contain each other."""
         return NodeTable(self.nodes, self.whole)
 
     @cached_property
@@ -145,7 +145,7 @@ class NodeTable:
         return {}
 
     def select(self, selector: str) -> tuple[str, ...]:
-        """Return the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
+        """Return the nodes of a selector in inventory order; ValueError with the reason if it names unknown ones."""
         if selector not in self._selected:
             self._selected[selector] = self._select(selector)
         return self._selected[selector]
@@ -166,7 +166,7 @@ class NodeTable:
             )
         names: set[str] | list[str]
         if (whole := _GROUP.fullmatch(selector)) and "*" not in selector:
-            names = self._groups[whole[1] or "role"][whole[2]]  # most selectors are one group: no parsing
+            names = self._groups[whole[1] or "role"][whole[2]]  # most selectors are one group, which needs no parsing
         else:
             _bounded(selector)
             try:
@@ -179,7 +179,7 @@ class NodeTable:
         return tuple(name for name in self.by_name if name in chosen)
 
     def _resolver(self, selector: str) -> GroupResolver:
-        """Return a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
+        """Return a resolver of the named groups, folded because ClusterShell parses them each time."""
         named = set(_GROUP.findall(selector))
         every = re.search(r"[*?]", selector) is not None
         sources = [
@@ -205,7 +205,7 @@ class NodeTable:
 
 
 def expand_all(inventory: "Inventory") -> tuple[NodeTable, list[Complaint]]:
-    """Write out every node range; complaints for bad ranges, names or addresses that stand twice."""
+    """Expand all node ranges, and complain about invalid ones, and about names or addresses defined twice."""
     complaints: list[Complaint] = []
     nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
     whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}

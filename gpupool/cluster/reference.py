@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-# The order in which a newcomer needs them; files that are not named here come last, by name.
+# The order in which newcomers need them; other files come last, by name.
 ORDER = ("cluster", "nodes", "labs", "partitions", "storage", "software", "access", "testbed")
 
 _PROSE = re.compile(r"#( |$)")
@@ -23,7 +23,7 @@ def page(example_dir: Path) -> str:
 
 
 def switched_on(text: str) -> str:
-    """Return the YAML of the example with its switched-off keys (`#key:`, no blank after the mark) as if in use."""
+    """Return the YAML of the example with its switched-off keys (`#key:`, without a blank after `#`) in use."""
     return _SWITCHED_OFF.sub(r"\1", text)
 
 

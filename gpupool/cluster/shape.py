@@ -1,4 +1,4 @@
-"""Plain data to a typed Inventory; what does not fit the language is a complaint in plain words."""
+"""Convert plain data to a typed Inventory; data that does not fit the schema becomes complaints."""
 
 import copy
 import types
@@ -26,7 +26,7 @@ def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def _whole(inventory: Inventory) -> Inventory:
-    """Return the inventory with the only hardware for the compute nodes that name none."""
+    """Return the inventory with its only hardware set for compute nodes without hardware."""
     if len(inventory.hardware) != 1 or all(node.hardware for node in inventory.nodes):
         return inventory
     (only,) = inventory.hardware
@@ -38,7 +38,7 @@ def _whole(inventory: Inventory) -> Inventory:
 
 
 def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
-    """Return the data less the keys at these paths; items of lists stay, so that the others keep their places."""
+    """Return the data without the keys at these paths; items of lists stay, so that indexes do not change."""
     left: dict[str, Any] = copy.deepcopy(data)
     for path in paths:
         here: Any = left
@@ -55,9 +55,9 @@ def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Compla
     around = {item["loc"][:length] for item in items for length in range(len(item["loc"]))}
     for item in items:
         if item["type"] == "too_short" and item["loc"] in around:
-            continue  # not empty: what stands in it does not count, and is complained of
+            continue  # not empty: its items are invalid, about which other complaints exist
         path = tuple(step for step in item["loc"] if step != "[key]")
-        # a field that takes true or a list is tried as each; one complaint a place is enough
+        # Pydantic reports each type of a union; one complaint per path is enough.
         while path and not _stands(path, data) and item["type"] != "missing":
             path = path[:-1]
         if path in reported:
@@ -115,7 +115,7 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
 
 
 def _has(path: Path) -> str | None:
-    """Return which keys there are in a place, if these are few."""
+    """Return a hint with the keys of a mapping, if they are few."""
     keys = [key for key in _keys_at(path) if key not in ("src", "inferred")]
     of = next((step for step in reversed(path) if isinstance(step, str)), "an inventory")
     return f"{of} has {', '.join(keys)}" if 0 < len(keys) <= _FEW else None
@@ -126,7 +126,7 @@ def _expected(context: dict[str, Any]) -> list[str]:
 
 
 def _keys_at(path: Path) -> list[str]:
-    """Return the keys that the language knows at a path."""
+    """Return the keys that the schema has at a path."""
     here: Any = Inventory
     for step in path:
         model = _model_in(here)

@@ -1,4 +1,4 @@
-"""The site's own plugins and programs in the folder `slurm`: names that gpupool knows, and lines that Slurm reads."""
+"""The site's own plugins and programs in the folder `slurm`: known names, and lines that Slurm accepts."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ Trouble = tuple[int, str, str | None]
 
 
 def troubles(name: str, text: str) -> Iterator[Trouble]:
-    """Return what is wrong with a file of the folder: line, message and hint."""
+    """Yield the line, message and hint of each mistake in a file of the folder."""
     program = _PROGRAM.fullmatch(name)
     if name not in NAMES and not program:
         yield 1, "gpupool knows no file of this name", f"use {', '.join(NAMES)}, prolog-NAME or epilog-NAME"
@@ -31,7 +31,7 @@ def troubles(name: str, text: str) -> Iterator[Trouble]:
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines that say something, with their numbers."""
+    """Yield the lines that are neither empty nor comments, with their numbers."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.strip()

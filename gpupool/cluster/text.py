@@ -1,4 +1,4 @@
-"""YAML to plain data, remembering on which line each key and item stands."""
+"""Read YAML as plain data, with the line of each key and item."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ import yaml
 
 from gpupool.cluster.complaints import Complaint, Located, Path, Place
 
-# YAML 1.1 takes 4:00:00 for a number of seconds, `on` and `no` for booleans and 2026-12-31 for a date object;
-# an inventory means what it says, so only these four kinds of plain scalar are not strings.
+# YAML 1.1 reads 4:00:00 as a number of seconds, `on` and `no` as booleans and 2026-12-31 as a date. In an inventory,
+# only these four kinds of plain scalar are not strings.
 _SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("null", re.compile(r"~|null|")),
     ("bool", re.compile(r"true|false")),
@@ -25,7 +25,7 @@ _LARGEST = 20_000_000  # bytes of one file
 
 @dataclass
 class Text:
-    """What the files of an inventory say together: data, the place of each path, and complaints about the YAML."""
+    """The joined files of an inventory: data, the place of each path, and complaints about the YAML."""
 
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
@@ -35,8 +35,7 @@ class Text:
 def read(folder: FilePath, instead: Mapping[FilePath, str] | None = None) -> Text:
     """Read every `*.yml` and `*.yaml` of a folder, or one file, and join them by top-level key.
 
-    `instead` has texts that are read in the place of what is in these files. Nothing is raised for a bad file: it is
-    complained of in `located`.
+    `instead` has texts that replace the contents of files. A bad file raises no error: `located` has the complaints.
     """
     text = Text()
     for file in files_of(folder):
@@ -45,7 +44,7 @@ def read(folder: FilePath, instead: Mapping[FilePath, str] | None = None) -> Tex
 
 
 def files_of(folder: FilePath) -> list[FilePath]:
-    """Return the files that are read of an inventory, in their order."""
+    """Return the files of an inventory, in the order in which they are read."""
     return sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml")) if folder.is_dir() else [folder]
 
 
@@ -73,7 +72,7 @@ def _read_file(file: FilePath, text: Text, instead: str | None) -> None:
         lines = source.splitlines()
         if line <= len(lines) and "\t" in lines[line - 1]:
             return complain(line, "tab in the indentation", "YAML needs spaces")
-        parts = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
+        parts = [error.context] if (error.problem or "but").startswith("but") else []  # "but …" needs its context
         return complain(line, f"not YAML: {', '.join(filter(None, [*parts, error.problem]))}")
     except yaml.YAMLError as error:
         return complain(1, f"not YAML: {str(error).splitlines()[0]}")
@@ -99,7 +98,7 @@ def _read_file(file: FilePath, text: Text, instead: str | None) -> None:
     taken = 0
 
     def merged(node: yaml.MappingNode, path: Path) -> list[tuple[yaml.Node, yaml.Node]]:
-        """Return the keys of a mapping with those that `<<` takes from others; its own go first."""
+        """Return the keys of a mapping and those that `<<` merges from others; its own override them."""
         nonlocal taken
         if id(node) in known:
             return known[id(node)]
@@ -144,10 +143,10 @@ def _read_file(file: FilePath, text: Text, instead: str | None) -> None:
 
 
 def _beyond(source: str) -> tuple[int, str, str | None] | None:
-    """Return (line, message, hint) of what is more than any inventory; None where a text may be composed.
+    """Return (line, message, hint) if a text exceeds the limits of an inventory; None if it may be composed.
 
-    Events come one by one, so that no text uses up stack or memory here; the composer would end the process. What is
-    no YAML is left to it.
+    Events come one by one, so that no text exhausts stack or memory here; the composer would end the process. Invalid
+    YAML is left to the composer.
     """
     depth = seen = 0
     try:

@@ -1,4 +1,4 @@
-"""Rules that an inventory of the right shape must still keep; one `ensure_…` each, all of them run."""
+"""Rules for an inventory that already has the right shape: one `ensure_…` function each; all of them run."""
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -98,5 +98,5 @@ CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 
 def complaints(site: Site, checks: tuple[Check, ...]) -> list[Complaint]:
-    """Run checks and give all complaints."""
+    """Run checks and return all complaints."""
     return [complaint for check in checks for complaint in check(site)]

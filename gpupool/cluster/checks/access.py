@@ -1,4 +1,4 @@
-"""Who gets in where, and how: what sshd can do, and what is said of whom."""
+"""Check who can log in where: abilities of sshd, gateways, first passwords, and users' partitions."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.cluster.resolve.site import Site
 
 
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
-    """sshd reads a stack of PAM of our own by PAMServiceName, which came with OpenSSH 9.8."""
+    """sshd reads our own PAM stack by PAMServiceName, which OpenSSH has from 9.8 on."""
     access = site.inventory.access
     if site.inventory.software.debian == "bookworm" and access.compute_ssh == "allocated":
         message = "users with a job only: bookworm's sshd cannot ask Slurm"
@@ -16,7 +16,7 @@ def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
-    """What users on a gateway may log in to exists, and so does the gateway."""
+    """The nodes that users on a gateway may log in to exist, and so does a gateway."""
     names = site.inventory.access.gateway_forwards_to
     known = site.node_table.by_name
     for index, name in enumerate(names if site.node_table.whole else ()):
@@ -29,7 +29,7 @@ def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
-    """A password is of use where sshd takes passwords."""
+    """A first password needs sshd to accept passwords."""
     for index, user in enumerate(site.inventory.users):
         if user.first_password and not site.inventory.access.password_login:
             path: Path = ("users", index, "first_password")
@@ -37,7 +37,7 @@ def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_users_may_use_their_partitions(site: Site) -> Iterator[Complaint]:
-    """A partition of a user is one that users are assigned to, and the default one of them is the user's."""
+    """A user's partitions have `users: assigned`, and the default partition is among them."""
     assigned = {
         name: entry.users == "assigned" for _, entry in site.partitions() for name, _ in site.partition_names(entry)
     }

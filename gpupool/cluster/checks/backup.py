@@ -1,4 +1,4 @@
-"""Backups of Slurm's own data: where they are kept."""
+"""Check where backups of Slurm's own data are kept."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _TO = ("slurm", "backup", "to")
 
 
 def ensure_backups_have_their_own_place(site: Site) -> Iterator[Complaint]:
-    """Backups are in no directory that users write to, that is purged, or that they are a copy of."""
+    """Backups are outside of directories that users write to, that are purged, or that they are a copy of."""
     backup, storage = site.inventory.slurm.backup, site.inventory.storage
     if backup is None:
         return
@@ -31,7 +31,7 @@ def ensure_backups_have_their_own_place(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
-    """On an export, root of both nodes can write there; on a node itself they are lost with it."""
+    """On an export, root of the controller and of the database can write; on a local disk, backups are lost with it."""
     backup, storage = site.inventory.slurm.backup, site.inventory.storage
     if backup is None:
         return

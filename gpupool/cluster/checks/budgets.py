@@ -1,4 +1,4 @@
-"""Budgets that Slurm would forget, or that jobs without an end could never be charged to."""
+"""Check budgets: Slurm must be able to report and to charge them."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
 
 
 def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
-    """A budget needs prices, and jobs that end."""
+    """A budget needs a Slurm that reports it, prices in all partitions, and jobs with a time limit."""
     for index, account in _budgets(site):
         here = ("accounts", index, "budget")
         if account.limits.group_minutes.billing is not None:
@@ -37,7 +37,7 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_budgets_have_an_effect(site: Site) -> Iterator[Complaint]:
-    """A budget above that of an account above it limits nothing."""
+    """A budget that is larger than that of an account above it has no effect."""
     by_name = {account.name: account for account in site.inventory.accounts}
     for index, account in _budgets(site):
         parent, seen = by_name.get(account.parent or ""), {account.name}

@@ -1,4 +1,4 @@
-"""CPUs that go with GPUs: what a job gets by default fits on the nodes, and what it may have at most is of use."""
+"""Check CPUs per GPU: a job's default fits on the nodes, and its maximum is usable."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _MOST: Path = ("scheduler", "max_cpus_per_gpu")
 
 
 def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
-    """All GPUs of a node are of use to jobs that request no CPUs, one job each."""
+    """All GPUs of a node can be used by jobs that request one GPU and no CPUs."""
     told: set[tuple[Path, str | None]] = set()
     for here, default, partition in _defaults(site):
         for name in sorted(site.nodes_of(partition.nodes)):
@@ -24,7 +24,7 @@ def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_limits_of_cpus_are_of_gpus(site: Site) -> Iterator[Complaint]:
-    """Limits and warnings by GPU type name types that there are."""
+    """Limits and warnings by GPU type name types that exist."""
     types = site.inventory.gpu_types
     for key in ("max_cpus_per_gpu", "warn_cpus_per_gpu"):
         for gpu in getattr(site.inventory.scheduler, key):
@@ -35,7 +35,7 @@ def ensure_limits_of_cpus_are_of_gpus(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:
-    """A job that requests no CPUs is not refused for those that it gets."""
+    """A job that requests no CPUs is not refused because of its default CPUs."""
     told: set[tuple[Path, str]] = set()
     for here, default, partition in _defaults(site):
         for gpu in sorted(_types(site, partition)):
@@ -47,7 +47,7 @@ def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_limits_of_cpus_have_an_effect(site: Site) -> Iterator[Complaint]:
-    """No warning is above the limit, and the limit leaves no CPUs that only jobs with GPUs could have."""
+    """Each warning is below its limit, and each limit is at least the number of CPUs that are kept for a GPU."""
     warned = site.inventory.scheduler.warn_cpus_per_gpu
     for gpu in site.inventory.gpu_types:
         most, warn = site.inventory.scheduler.most_cpus(gpu), warned.get(gpu, warned.get("default"))

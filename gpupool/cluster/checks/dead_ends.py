@@ -1,4 +1,4 @@
-"""Ways that lead nowhere: partitions and defaults with which no job could ever run."""
+"""Check for partitions and defaults with which no job could ever run."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.cluster.units import format_size
 
 
 def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]:
-    """Of the QoS that a partition allows, one is a user's, if only by a grant."""
+    """At least one user has a QoS that the partition allows; a grant is enough."""
     inventory = site.inventory
     had = {name for user in inventory.users for name in (*user.qos, *(grant.qos for grant in user.grants))}
     accounts = {name for user in inventory.users for name in (user.account, *user.accounts)} | {
@@ -26,7 +26,7 @@ def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]
 
 
 def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[Complaint]:
-    """A job that names neither partition nor QoS is not refused for the one of them by the other."""
+    """A job without --partition and --qos is not refused: the default partition allows the default QoS."""
     inventory = site.inventory
     for path, partition in site.partitions():
         names = [name for name, _ in site.partition_names(partition)]
@@ -41,7 +41,7 @@ def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[C
 
 
 def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Complaint]:
-    """A job without --qos is not refused for the QoS that it gets in its partition."""
+    """A job without --qos is not refused because of the default QoS of its partition."""
     inventory = site.inventory
     of_accounts = {account.name: set(account.qos) for account in inventory.accounts}
     shared = [account.name for account in inventory.accounts if account.members == "all"]
@@ -68,7 +68,7 @@ def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Comp
 
 
 def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[Complaint]:
-    """A job that names no memory gets no more than one job, or one user, may have in a partition."""
+    """The default memory of a job is within the limits per job, per user and per group of its partition."""
     for path, partition in site.partitions():
         for key, each in site.inventory.scheduler.default_memory:
             if each is None or (key == "per_gpu" and not site.gpus_of(frozenset({partition.nodes}))):
@@ -82,7 +82,7 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
 
 
 def ensure_somebody_may_submit(site: Site) -> Iterator[Complaint]:
-    """slurmctld refuses jobs of whom slurmdbd does not know (AccountingStorageEnforce)."""
+    """slurmctld refuses jobs of users whom slurmdbd does not know (AccountingStorageEnforce)."""
     if not site.inventory.users and site.inventory.directory is None:
         yield Complaint(
             ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"

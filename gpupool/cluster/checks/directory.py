@@ -1,4 +1,4 @@
-"""The directory of people: its numbers are its own, and what it is asked for can be asked."""
+"""Check the directory of people (LDAP): its ids, servers, certificate and homes."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.unix import PEOPLE_GID
 
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-#: What systemd gives to services for as long as they run, and `nobody`.
+#: The ids of systemd's DynamicUser, and of `nobody`.
 _SYSTEMS = range(61184, 65536)
 
 
 def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
-    """Accounts take members from a directory that is there, and a directory is there for accounts."""
+    """An account with `members_from` needs a directory, and a directory needs such an account."""
     directory, named = site.inventory.directory, False
     for index, account in enumerate(site.inventory.accounts):
         path: Path = ("accounts", index, "members_from")
@@ -29,7 +29,7 @@ def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_numbers_are_the_directorys_own(site: Site) -> Iterator[Complaint]:
-    """No number of the inventory, or of systemd, is within the directory's: two people would own each other's files."""
+    """No id of the inventory or of systemd is in the directory's range: two people would own each other's files."""
     directory = site.inventory.directory
     if directory is None:
         return
@@ -61,7 +61,7 @@ def ensure_servers_are_asked_alike(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_the_certificate_is_one(site: Site) -> Iterator[Complaint]:
-    """The file is there, holds certificates, and no private key: it is put on every node, for all to read."""
+    """The certificate file exists, and has a certificate but no private key: all users can read it on all nodes."""
     directory = site.inventory.directory
     if directory is None or directory.tls_ca is None:
         return
@@ -78,7 +78,7 @@ def ensure_the_certificate_is_one(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_homes_can_be_named(site: Site) -> Iterator[Complaint]:
-    """sssd makes the path of a home from the user's name alone."""
+    """sssd builds the path of a home from the user's name alone."""
     pattern = site.inventory.storage.home.path
     if site.inventory.directory and "{" in pattern.replace("{user}", ""):
         message = f"{pattern}: users of the directory have a home by their name alone"

@@ -1,4 +1,4 @@
-"""What an inventory may say of Docker."""
+"""Check the settings of Docker."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def _enabled(site: Site) -> Docker | None:
 
 
 def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
-    """CUDA_VISIBLE_DEVICES counts from 0 in a fenced job; only UUIDs name GPUs for docker there."""
+    """In a job with ConstrainDevices, CUDA_VISIBLE_DEVICES counts from 0, so only UUIDs identify GPUs to Docker."""
     docker, gpu = _enabled(site), site.inventory.gpu
     if docker is None:
         return
@@ -30,7 +30,7 @@ def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_containers_have_addresses_of_their_own(site: Site) -> Iterator[Complaint]:
-    """A node whose containers had addresses of the cluster could no longer reach the nodes that have them, too."""
+    """A node whose containers used addresses of the cluster could not reach the nodes with the same addresses."""
     docker = _enabled(site)
     if docker is None:
         return
@@ -50,13 +50,13 @@ def ensure_containers_have_addresses_of_their_own(site: Site) -> Iterator[Compla
         try:
             network = ipaddress.IPv4Network(text) if text else None
         except ValueError:
-            continue  # complained of elsewhere
+            continue  # another check complains about it
         if network and pool.overlaps(network):
             yield Complaint(path, f"{pool} overlaps {key}, {network}", "choose another private network")
 
 
 def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
-    """Layers of images cannot be stacked on NFS, and the directory is dockerd's alone."""
+    """Docker's data is on a local disk, in a directory of its own: overlayfs cannot use NFS for its layers."""
     docker = _enabled(site)
     if docker is None:
         return
@@ -69,7 +69,7 @@ def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_members_of_docker_are_known(site: Site) -> Iterator[Complaint]:
-    """Who may use docker is a user or an account of the inventory."""
+    """Each member of `docker` is a user or an account of the inventory."""
     docker = _enabled(site)
     users = {user.name for user in site.inventory.users}
     for index, name in enumerate(docker.members if docker and docker.members != "all" else ()):
@@ -78,14 +78,14 @@ def ensure_members_of_docker_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_docker_gets_its_toolkit(site: Site) -> Iterator[Complaint]:
-    """The toolkit comes from a repository of the inventory."""
+    """The repository of the toolkit is in the inventory."""
     docker = _enabled(site)
     if docker and docker.toolkit and docker.toolkit not in site.inventory.software.repositories:
         yield Complaint((*_DOCKER, "toolkit"), f"there is no repository {docker.toolkit!r} in software.repositories")
 
 
 def ensure_docker_is_purged_by_a_timer(site: Site) -> Iterator[Complaint]:
-    """`docker.purge` says what goes, a timer when and where: neither has an effect without the other."""
+    """`docker.purge` sets what is removed, a timer sets when and where: neither has an effect without the other."""
     docker = _enabled(site)
     timers = [(index, timer) for index, timer in enumerate(site.inventory.timers) if timer.job == "docker-purge"]
     if docker and docker.purge and not timers:

@@ -1,4 +1,4 @@
-"""GPU drivers: each branch carries the GPUs of its nodes, reaches the CUDA that is promised, and can be had."""
+"""Check GPU drivers: each branch supports the GPUs of its nodes and the promised CUDA, and can be installed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ _OVERRIDE = "or write another choice for these nodes in software.cuda.overrides"
 
 
 def _drivers(site: Site) -> list[Driver]:
-    """Return the drivers of a site; none in a testbed's inventory, whose GPUs have no driver."""
+    """Return the drivers of a site; an empty list for a testbed's inventory, whose GPUs are fake."""
     return [] if site.inventory.gpu.driver == "fake" else list(drivers(site.inventory.software, site.nodes_of))
 
 
 @dataclass(frozen=True)
 class _Gpu:
-    """A GPU type on a driver's nodes, as one of the architectures that its models may have."""
+    """A GPU type on a driver's nodes, with one of the architectures that its models may have."""
 
     type: str
     model: str
@@ -33,7 +33,7 @@ class _Gpu:
 
 
 def _types(site: Site, driver: Driver) -> dict[str, list[str]]:
-    """Return the GPU types that a driver is for, each with its nodes."""
+    """Return the GPU types of a driver's nodes, each with the names of its nodes."""
     nodes: dict[str, list[str]] = {}
     for node in site.node_table.nodes:
         for gpu in node.entry.gpus if node.name in driver.nodes else ():
@@ -59,8 +59,8 @@ def _one_each(pairs: Iterator[tuple[str, Complaint]]) -> Iterator[Complaint]:
 
 
 def ensure_drivers_are_known(site: Site) -> Iterator[Complaint]:
-    """A branch is in the tables, a version is of its branch, a repository is declared."""
-    # each once: an override has what it does not say from software.cuda, and so the same complaint
+    """Each branch is in the tables, each version belongs to its branch, and each repository is declared."""
+    # An override inherits from software.cuda, so the same complaint can come twice.
     yield from dict.fromkeys(_unknown(site))
 
 
@@ -88,7 +88,7 @@ def _unknown(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_overrides_share_no_node(site: Site) -> Iterator[Complaint]:
-    """A node is in one override, and in software.cuda.where."""
+    """Each node is in at most one override, and in software.cuda.where."""
     cuda, overridden = site.inventory.software.cuda, dict[str, Path]()
     for index, override in enumerate(cuda.overrides if cuda else ()):
         path: Path = ("software", "cuda", "overrides", index, "where")
@@ -103,7 +103,7 @@ def ensure_overrides_share_no_node(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_drivers_carry_the_gpus(site: Site) -> Iterator[Complaint]:
-    """A branch is neither too old for a GPU nor has dropped it, and its kernel module drives it."""
+    """Each branch supports its GPUs: not too old, not yet without them, and with the right kernel module."""
     for driver in _drivers(site):
         if branch := branches().get(driver.branch or ""):
             yield from _one_each(_not_carried(site, driver, branch))
@@ -129,7 +129,7 @@ def _not_carried(site: Site, driver: Driver, branch: Branch) -> Iterator[tuple[s
 
 
 def _advice(site: Site, needs: Architecture) -> str:
-    """Return which branch to use: Debian's newest that fits, else the GPU's last, else one with long-term support."""
+    """Return a hint at a branch: Debian's newest that fits, else the GPU's last, else one with long-term support."""
     debian = site.inventory.software.debian
     fitting = [branch for branch in branches().values() if _fits(branch, needs)]
     if ours := [branch.name for branch in fitting if branch.name in distributions()[debian].branches]:
@@ -143,7 +143,7 @@ def _fits(branch: Branch, needs: Architecture) -> bool:
 
 
 def ensure_drivers_reach_the_cuda(site: Site) -> Iterator[Complaint]:
-    """The CUDA that is promised is within the branch, and known to each GPU; min_cuda is within what is promised."""
+    """The promised CUDA is supported by the branch and by each GPU, and is at least `min_cuda`."""
     yield from dict.fromkeys(_promises(site))
 
 
@@ -179,7 +179,7 @@ def _out_of_reach(site: Site, driver: Driver, usable: str) -> Iterator[tuple[str
 
 
 def ensure_drivers_can_be_had(site: Site) -> Iterator[Complaint]:
-    """The distribution ships the branch, and the kernel module that is asked for; or a repository is named."""
+    """The distribution has the branch with the requested kernel module, or a repository is set."""
     yield from dict.fromkeys(_not_shipped(site))
 
 
@@ -205,7 +205,7 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_repositories_are_whole(site: Site) -> Iterator[Complaint]:
-    """A suite has components, or is a directory of packages."""
+    """A suite has components, or its name ends with a slash and it has none."""
     for key, repository in site.inventory.software.repositories.items():
         path: Path = ("software", "repositories", key, "components")
         if repository.suite.endswith("/") and repository.components:
@@ -216,7 +216,7 @@ def ensure_repositories_are_whole(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_gpu_models_are_known(site: Site) -> Iterator[Complaint]:
-    """Models of GPUs that get a driver are in the table, or nothing can be said about their driver."""
+    """The models of GPUs with a driver are in the table; otherwise their driver cannot be checked."""
     covered = {name for driver in _drivers(site) for name in driver.nodes}
     used = {gpu for node in site.node_table.nodes if node.name in covered for gpu in node.entry.gpus}
     for key, entry in site.inventory.gpu_types.items():

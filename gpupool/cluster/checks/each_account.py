@@ -1,4 +1,4 @@
-"""Limits on all jobs of one account, where several accounts share a QoS or a partition."""
+"""Check limits per account, for QoS and partitions that several accounts share."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from gpupool.cluster.schema.labs import Amounts
 
 
 def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complaint]:
-    """An account's own limits are those of its group; a limit for each account is a QoS's or a partition's."""
+    """`per_account` is only for QoS and partitions; an account itself has group limits."""
     for index, account in enumerate(site.inventory.accounts):
         if account.limits.per_account.model_fields_set:
             path = ("accounts", index, "limits", "per_account")
@@ -18,7 +18,7 @@ def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complai
 
 
 def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
-    """A lab has a partition and a QoS in which no limit on each account is below what the lab owns."""
+    """Each lab has a partition and a QoS in which no limit per account is below what the lab owns."""
     stakes, qos = Stakes.of(site), site.inventory.qos
     for owner in site.ownership.owners:
         lasting = stakes.lasting(owner.name)
@@ -44,7 +44,7 @@ def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
 
 
 def _below(limit: Amounts, owner: Owner) -> bool:
-    """Return whether a limit may keep an owner from all that it owns."""
+    """Return whether a limit may prevent an owner from using all that it owns."""
     whole = bool(owner.nodes)
     gpus = limit.gpu is not None and (whole or limit.gpu < owner.gpus)
     types = any(whole or owner.number or count < owner.types.get(gpu, 0) for gpu, count in limit.gpus.items())

@@ -1,4 +1,4 @@
-"""Nodes that are switched on when a job wants them: where they are, what they may be, and no secret in an inventory."""
+"""Check elastic nodes: their cloud, roles and servers, and that the inventory has no secret."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ _SECRETS = ("key", "secret", "password", "token", "credential")
 
 
 def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
-    """They are in a cloud, and nothing but jobs is on them; whoever serves others is always on."""
+    """Elastic nodes are in a cloud, run only jobs, and serve no export or pool."""
     storage = site.inventory.storage
     servers = {export.server or export.made_on for export in storage.exports.values()}
     servers |= {pool.server for pool in storage.pools.values()}
@@ -33,7 +33,7 @@ def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
-    """Credentials are in a file on the controllers; durations are ones that Slurm takes."""
+    """Credentials are in a file on the controllers, and durations are positive, as Slurm requires."""
     cloud = site.inventory.cloud
     if cloud is None:
         return
@@ -48,7 +48,7 @@ def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_power_saving_has_a_program(site: Site) -> Iterator[Complaint]:
-    """Times after which idle nodes are switched off are of use only where Slurm can switch them."""
+    """SuspendTime has an effect only if Slurm has a program to switch nodes off."""
     inventory = site.inventory
     elastic = inventory.cloud and any(node.elastic for node in inventory.nodes)
     if elastic or any(key.lower() == "suspendprogram" for key in inventory.slurm.parameters):

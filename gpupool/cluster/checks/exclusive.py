@@ -1,4 +1,4 @@
-"""Partitions that give whole nodes: no other job is beside one there, and what a lab owns is still to be had."""
+"""Check partitions with exclusive nodes: jobs run alone there, and labs can still use what they own."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _KEYS = ("oversubscribe", "shared")
 
 
 def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
-    """A partition that gives whole nodes says nothing else of who may be beside a job."""
+    """A partition with `exclusive` does not set OverSubscribe, too."""
     for path, partition in site.partitions():
         for key in partition.parameters if partition.exclusive else ():
             if key.lower() in _KEYS:
@@ -21,7 +21,7 @@ def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
-    """Where nodes are one user's at a time, a job on one GPU keeps all of them, and no limit counts the others."""
+    """With `exclusive: user`, a job on one GPU keeps its whole node, and no limit counts the node's other GPUs."""
     stakes = Stakes.of(site)
     for path, partition in site.partitions() if stakes.certain else ():
         if partition.exclusive != "user":
@@ -42,7 +42,7 @@ def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
-    """A lab whose jobs take whole nodes can have all that it owns by them, whatever others have beside it."""
+    """A lab whose jobs take whole nodes can use all that it owns, whatever jobs of others run there."""
     stakes = Stakes.of(site)
     for owner in site.ownership.owners if stakes.certain else ():
         lasting = stakes.lasting(owner.name)
@@ -72,7 +72,7 @@ def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[
 
 
 def _parted(site: Site, owner: Owner) -> Iterator[Partition]:
-    """Yield the partitions where jobs of other accounts have parts of nodes for good."""
+    """Yield the partitions where jobs of other accounts use parts of nodes and are not preempted."""
     stakes = Stakes.of(site)
     others = [account.name for account in site.inventory.accounts if not stakes.belongs(account, owner.name)]
     for _, partition in site.partitions():

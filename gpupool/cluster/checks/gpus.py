@@ -1,4 +1,4 @@
-"""GPUs that Slurm can find: MIG slices, vendors, device files of mixed hosts, and resources of the site's own."""
+"""Check that Slurm can find the GPUs: MIG slices, vendors, device files of mixed hosts, and the site's own gres."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from gpupool.cluster.schema.machines import GpuType, NodeEntry
 from gpupool.slurm.releases import has
 
 _LIBRARIES = {"nvidia": ("nvml", "nvidia"), "amd": ("rsmi",), "intel": ("oneapi",)}
-_PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins of these names, which are no plain counts
+_PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins for these gres, so they are not plain counts
 
 
 def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
-    """AutoDetect is the vendor's, and a MIG slice is one of a known GPU that NVML knows by its name."""
+    """AutoDetect fits the vendor, and a MIG slice belongs to a GPU type that exists and has a name that NVML finds."""
     types, version = site.inventory.gpu_types, site.inventory.slurm.version
     for name, kind in types.items():
         path: Path = ("gpu_types", name)
@@ -37,7 +37,7 @@ def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
-    """Each GPU of a node has its own device files, named or found, and no two vendors count the same ones."""
+    """Each GPU of a node has its own device files, named or found; no two GPUs share one."""
     types = site.inventory.gpu_types
     for index, entry in enumerate(site.inventory.nodes):
         kinds = {gpu: types[gpu] for gpu in entry.gpus if gpu in types}
@@ -51,7 +51,7 @@ def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
-    """Resources of the site's own are counts of something for which Slurm has no plugin."""
+    """The site's own gres are counts for which Slurm has no plugin."""
     for index, entry in enumerate(site.inventory.nodes):
         path: Path = ("nodes", index, "gres")
         for name in entry.gres:

@@ -1,4 +1,4 @@
-"""Hardware that adds up: CPUs from sockets, cores and threads, memory that is there, and some of both left for jobs."""
+"""Check hardware: CPUs are sockets x cores x threads, memory is set, and jobs get some of both."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gpupool.cluster.units import format_size
 
 
 def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
-    """CPUs are sockets times cores times threads, and what is kept of them leaves some for jobs."""
+    """CPUs are sockets x cores x threads, and `cores_kept` leaves some for jobs."""
     for name, shape in site.inventory.hardware.items():
         path: Path = ("hardware", name)
         if shape.cores is None:
@@ -33,7 +33,7 @@ def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
-    """Memory is said once, as nominal or as measured, and what is kept of it leaves some for jobs."""
+    """Memory is set, the measured value is at most the nominal one, and `memory_kept` leaves some for jobs."""
     reserve = site.inventory.slurm.memory_reserve
     for name, shape in site.inventory.hardware.items():
         path: Path = ("hardware", name)
@@ -49,7 +49,7 @@ def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_whole_cores_can_be_given(site: Site) -> Iterator[Complaint]:
-    """Where a job gets whole cores, each compute node says how many it has."""
+    """With `allocate: core`, the cores of each compute node are set."""
     scheduler = site.inventory.scheduler
     if scheduler.allocate == "thread":
         if scheduler.one_task_per_core:

@@ -1,4 +1,4 @@
-"""Each user has a home, and directories in user spaces, that nobody else has."""
+"""Check that each user has a home, and directories in user spaces, that no other user has."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from gpupool.unix import within
 
 
 def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
-    """A path of users names the user, and is another one for each."""
+    """A path pattern contains the user's name or id, and gives a different path for each user."""
     storage = site.inventory.storage
     named: list[tuple[Path, str]] = [(("storage", "home", "path"), storage.home.path)]
     named += [(("storage", "user_spaces", i, "path"), space.path) for i, space in enumerate(storage.user_spaces)]
@@ -34,7 +34,7 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_homes_lie_in_their_export(site: Site) -> Iterator[Complaint]:
-    """The path of homes leads into the export that is said to hold them, not through a link."""
+    """Homes are inside the export that `storage.home.export` names, not behind a link."""
     storage, key = site.inventory.storage, site.inventory.storage.home.export
     if key in storage.exports and not within(storage.home.path, place := at(site, key)):
         message = f"{storage.home.path} is not inside the export {key}, which is mounted at {place}"

@@ -1,4 +1,4 @@
-"""What jobs are given on their nodes, and what nodes check of themselves, is in nobody's way."""
+"""Check the environment and directories of jobs, and health checks of nodes."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ from gpupool.cluster.units import format_duration
 from gpupool.slurm.releases import first_supported, has
 from gpupool.unix import within
 
-#: With another value programs would not be found, or Slurm's own commands and CUDA would be misled.
+#: With another value, the shell would not find programs, or would mislead Slurm's own commands and CUDA.
 _THE_SYSTEMS = ("BASH_ENV", "CUDA_VISIBLE_DEVICES", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "USER")
 _PREFIXES = ("LD_", "SLURM_", "GPUPOOL_")
 _LONGEST = 65533  # seconds, of HealthCheckInterval
 
 
 def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
-    """Variables of jobs are not the system's, CUDA's or Slurm's, and each has one meaning."""
+    """Variables of jobs are not those of the system, CUDA or Slurm, and each is set once."""
     inventory = site.inventory
     named: list[tuple[Path, str]] = [(("environment", "job", name), name) for name in inventory.environment.job]
     named += [(("gpu", "device_env", index), name) for index, name in enumerate(inventory.gpu.device_env)]
@@ -34,7 +34,7 @@ def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_files_are_removed_when_jobs_end(site: Site) -> Iterator[Complaint]:
-    """shm-clean comes with the end of a job, on nodes that run jobs."""
+    """shm-clean runs at the end of a job, on nodes that run jobs."""
     for index, timer in enumerate(site.inventory.timers):
         if timer.job != "shm-clean":
             continue
@@ -51,7 +51,7 @@ def ensure_files_are_removed_when_jobs_end(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
-    """The directory is each node's own, used for nothing else, and not among those that it replaces."""
+    """private_tmp is a local directory that is used for nothing else and contains no directory of storage.local."""
     inventory, path = site.inventory, ("environment", "private_tmp")
     top = inventory.environment.private_tmp
     if top is None:
@@ -68,7 +68,7 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
-    """It is each node's own, root's alone to put directories in, and its files go with their job and never before."""
+    """The job directory is local; only root creates entries in it, and no purge removes files of running jobs."""
     inventory, path = site.inventory, ("environment", "job_directory", "path")
     if inventory.environment.job_directory is None:
         return
@@ -94,7 +94,7 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_nodes_check_themselves_at_intervals(site: Site) -> Iterator[Complaint]:
-    """The interval is one that Slurm accepts."""
+    """The interval is within Slurm's limits."""
     health = site.inventory.slurm.health
     if health and not 1 <= health.interval <= _LONGEST:
         message = f"{format_duration(health.interval)} is not an interval that Slurm accepts"

@@ -1,4 +1,4 @@
-"""What jobs must request at least: that they can, and that no path leads around it."""
+"""Check minimum requests of jobs: jobs can meet them, and cannot bypass them."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gpupool.cluster.schema.labs import Limits
 
 
 def ensure_slurm_has_the_least(site: Site) -> Iterator[Complaint]:
-    """A least is on what a job says at its submission, and on a QoS or a partition."""
+    """Slurm has minimums only for QoS and partitions, and only for resources that a job requests."""
     for index, account in enumerate(site.inventory.accounts):
         if account.limits.per_job_least.model_fields_set:
             path: Path = ("accounts", index, "limits", "per_job_least")
@@ -22,7 +22,7 @@ def ensure_slurm_has_the_least(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
-    """A job with the least of a partition or QoS is not above another limit, nor above what there is."""
+    """The minimum of a partition or QoS is below its other limits, and nodes have as much."""
     for path, limits, nodes in _blocks(site):
         least, pool = limits.per_job_least, site.pool(nodes)
         here = (*path, "per_job_least")
@@ -43,7 +43,7 @@ def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
-    """A partition's least replaces the job's QoS's: a lower one would lift it unsaid."""
+    """A partition's minimum replaces the minimum of the job's QoS, so it must not be lower."""
     for path, partition in site.partitions():
         here = dict(amounts_of(with_least(partition).per_job_least))
         for name in usable_qos(site, partition):
@@ -54,7 +54,7 @@ def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
-    """without_gpu names a partition that takes such jobs, and where they are as safe as they would be here."""
+    """`without_gpu` names a partition that accepts such jobs and does not preempt them if this one would not."""
     entries = {name: entry for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
     for path, partition in site.partitions():
         word, here = partition.without_gpu, (*path, "without_gpu")

@@ -1,4 +1,4 @@
-"""Limits that Slurm would take and not enforce, or let other limits hide."""
+"""Check limits that Slurm would accept but not enforce, or that other limits would hide."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
 from gpupool.cluster.units import format_size
 
-# what Slurm has no limit for
+# Slurm has no such limits.
 _NOWHERE = {
     "group_minutes": ("jobs", "submitted", "wall"),
     "per_user": ("wall",),
@@ -18,7 +18,7 @@ _NOWHERE = {
 
 
 def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, frozenset[str]]]:
-    """Return each limits block with its path and the selectors of the nodes that it is about."""
+    """Yield each limits block with its path and the selectors of its nodes."""
     everywhere = frozenset({"@compute"})
     for index, account in enumerate(site.inventory.accounts):
         yield ("accounts", index, "limits"), account.limits, everywhere
@@ -37,7 +37,7 @@ def _amounts(site: Site) -> Iterator[tuple[Path, str, Amounts, frozenset[str]]]:
 
 
 def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
-    """Each limit is one that Slurm can hold, and is said once."""
+    """Slurm has each limit, and each is set once."""
     for path, kind, amounts, _ in _amounts(site):
         for key in _NOWHERE.get(kind, ()):
             if getattr(amounts, key) is not None:
@@ -53,7 +53,7 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_minutes_of_a_user_are_an_accounts(site: Site) -> Iterator[Complaint]:
-    """What a user has used is counted in each account, and is not more than all users of it may use."""
+    """Minutes per user are limited on accounts only, and are below the minutes of the whole account."""
     for path, kind, _, _ in _amounts(site):
         if kind == "per_user_minutes" and path[0] != "accounts":
             where = "a QoS" if path[0] == "qos" else "a partition"
@@ -70,7 +70,7 @@ def ensure_minutes_of_a_user_are_an_accounts(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_submitted_jobs_may_run(site: Site) -> Iterator[Complaint]:
-    """No more jobs run than are submitted, and the cluster's own limit on submitted jobs is above the others."""
+    """A limit on submitted jobs is at least that on running jobs, and at most the cluster's own limit."""
     most = site.inventory.scheduler.max_submitted_jobs
     for path, kind, amounts, _ in _amounts(site):
         if amounts.submitted is None or kind not in ("group", "per_user", "per_account"):
@@ -85,7 +85,7 @@ def ensure_submitted_jobs_may_run(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
-    """A limit on a GPU type is on one that is there, and jobs cannot pass it by naming no type."""
+    """A limit on a GPU type names a type that exists, and jobs cannot bypass it by requesting no type."""
     existing = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     open_door = site.inventory.scheduler.untyped_gpus != "refuse"
     for path, kind, amounts, _ in _amounts(site):
@@ -98,7 +98,7 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
-    """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
+    """A limit is below what exists, and a limit on billing needs partitions with prices."""
     charged = any(partition.billing.has_prices for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
@@ -119,7 +119,7 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
-    """Where no node has a GPU, Slurm knows no such resource, and does not start with a price of it."""
+    """Slurm does not start with a price for GPUs if no node has a GPU."""
     if any(entry.gpus for entry in site.inventory.nodes if "compute" in entry.roles):
         return
     for path, partition in site.partitions():
@@ -128,7 +128,7 @@ def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
-    """GPUs cost the same, or each its type's price; Slurm adds the two up, and knows only types that are there."""
+    """GPUs have one price, or one for each type, not both: Slurm adds the two up, and knows only types of nodes."""
     have = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     for path, partition in site.partitions():
         prices, here = partition.billing.gpus, (*path, "billing", "gpus")
@@ -145,7 +145,7 @@ def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
-    """Where accounts have fair shares, what they have used of GPUs counts, too."""
+    """Fair shares count the use of GPUs, too."""
     if site.inventory.scheduler.fairshare == "none":
         return
     for path, partition in site.partitions():
@@ -166,7 +166,7 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     for account in site.inventory.accounts:
         for kind, keys in capped.items():
             keys |= {key for key, value in getattr(account.limits, kind) if value}
-        # on an account, they become group limits of each user's own association
+        # On accounts, limits per user become group limits of each user's own association.
         capped["group"] |= {key for key, value in account.limits.per_user if value}
         capped["group_minutes"] |= {key for key, value in account.limits.per_user_minutes if value}
         capped["group_minutes"] |= {"billing"} if account.budget is not None else set()
@@ -182,7 +182,7 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
-    """A partition's limit per user or per job replaces the job's QoS's; a higher one would lift it unsaid."""
+    """A partition's limit per user or per job replaces that of the job's QoS, so a higher one must be intended."""
     for path, partition in site.partitions():
         for name, qos in _usable(partition, site.inventory.qos):
             for kind in ("per_user", "per_account", "per_job"):
@@ -197,7 +197,7 @@ def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
-    """A QoS that limits an account's users takes the place of those that they would pass its limits with."""
+    """A QoS that limits an account's users must replace every QoS with which they could bypass its limits."""
     for name, qos in site.inventory.qos.items():
         if qos.replaces and not qos.default_for:
             message = f"{name} is not the default QoS of any account, so it cannot replace another"
@@ -223,7 +223,7 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
         if ways:
             message = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
             hint = f"set replaces: [{', '.join([*qos.replaces, *ways])}]"
-            # a job would keep its partition, and have a QoS there that the partition refuses
+            # The job would stay in its partition with the replacing QoS, which that partition refuses.
             if shut := next(
                 (
                     place.name
@@ -238,7 +238,7 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
 
 
 def _both(partition: Partition, one: str, other: str) -> bool:
-    """Return whether jobs of either QoS may run in a partition."""
+    """Return whether a partition allows both QoS."""
     return not partition.qos or {one, other} <= set(partition.qos)
 
 

@@ -1,4 +1,4 @@
-"""Who is in which account: memberships, their number, and the unix groups that partitions let in."""
+"""Check memberships in accounts, their number, and the Unix groups of partitions."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.stakes import Stakes, rights
 
 
 def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
-    """Further accounts of users, and the QoS of accounts, exist and are said once."""
+    """Further accounts of users and the QoS of accounts exist, and each is listed once."""
     shared = {account.name for account in site.inventory.accounts if account.members == "all"}
     for index, user in enumerate(site.inventory.users):
         for number, name in enumerate(user.accounts):
@@ -32,7 +32,7 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
-    """An account has no more members than `most_members`; those whose access has ended do not count."""
+    """An account has at most `most_members` members; users whose access has ended do not count."""
     today = date.today()
     users = [user for user in site.inventory.users if not (user.until and user.until < today)]
     for index, account in enumerate(site.inventory.accounts):
@@ -49,7 +49,7 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
-    """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
+    """If another system creates accounts, and labs have caps, no owners' partition is open to all accounts."""
     stakes, whole = Stakes.of(site), not site.inventory.slurm.exact_accounting
     claims = [(owner, what) for owner in site.ownership.owners for what in rights(owner)] if stakes.certain else []
     at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(owner, what) for owner, what in claims))
@@ -68,7 +68,7 @@ def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Compla
 
 
 def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
-    """Each group of `allow_groups` is an account's, or one that `access.other_groups` says is there."""
+    """Each group of `allow_groups` is an account's or listed in `access.other_groups`."""
     inventory = site.inventory
     own = {account.name for account in inventory.accounts if account.gid}
     others = set(inventory.access.other_groups)
@@ -86,7 +86,7 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
                 yield unknown(where, "group", name, known, hint)
         if not partition.allow_groups or set(partition.allow_groups) & {*others, "people"}:
             continue
-        # `{account}` names one account each time
+        # `{account}` stands for one account in each partition.
         members = {user.name for user in inventory.users for account in (user.account, *user.accounts)
                    if account in partition.allow_groups and account in own}  # fmt: skip
         if not members and not set(partition.allow_groups) - known:

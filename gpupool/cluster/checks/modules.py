@@ -1,4 +1,4 @@
-"""What users load: module files that can be loaded, a conda that is in nobody's way, variables of their logins."""
+"""Check module files, the prefix of conda, and variables of logins."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
-#: Another value would break logins; PATH is what modules and conda add to.
+#: With another value logins would break; modules and conda add to PATH.
 _THE_SHELLS = ("BASH_ENV", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER")
 
 
 def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
-    """A module has one name, directories, and others that exist."""
+    """Each module has its own name, absolute directories, and needs only modules that exist."""
     modules = site.inventory.software.modules
     names = [module.name for module in modules.list] if modules else []
     known = {*names, *(name.rpartition("/")[0] for name in names)}
@@ -36,7 +36,7 @@ def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
-    """The prefix of conda is used for nothing else, and installed by one node where several share it."""
+    """The prefix of conda is used for nothing else; if several nodes share it, only one of them installs it."""
     conda = site.inventory.software.conda
     if not conda or not conda.installer:
         return
@@ -60,7 +60,7 @@ def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_logins_keep_their_shell(site: Site) -> Iterator[Complaint]:
-    """Variables of logins are not those by which the shell itself works."""
+    """Variables of logins are not those that the shell itself needs."""
     for name in site.inventory.environment.login:
         if name in _THE_SHELLS or name.startswith(("LD_", "SLURM_")):
             yield Complaint(("environment", "login", name), f"{name} is set by the system", "remove it")

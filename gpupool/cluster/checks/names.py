@@ -1,4 +1,4 @@
-"""Every name that is used exists, and stands once."""
+"""Check that every name that is used exists, and is defined once."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 from gpupool.unix import PEOPLE_GID
 
-# accounts of the system, and of what gpupool installs
+# accounts of the system, and of packages that gpupool installs
 _TAKEN = frozenset(
     (
         "root",
@@ -32,9 +32,9 @@ _TAKEN = frozenset(
 
 
 def unknown(path: Path, what: str, name: str, known: Iterable[str], hint: str | None = None) -> Complaint:
-    """Return the complaint about a name that does not exist: `what` is the kind of thing that it should name.
+    """Return the complaint about an unknown name; `what` is the kind of thing that it should name.
 
-    The hint is the nearest name; `hint` where none is near.
+    The hint is the nearest known name, or else `hint`.
     """
     near = misspelt(name, known)
     return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else hint)
@@ -93,7 +93,7 @@ def _testbeds_network(site: Site, network: ipaddress.IPv4Network) -> Iterator[Co
 
 
 def ensure_the_time_zone_is_one(site: Site) -> Iterator[Complaint]:
-    """cluster.timezone is a name of the time zone database, where this machine has one to look into."""
+    """cluster.timezone is in the time zone database of this machine, if it has one."""
     name = site.inventory.cluster.timezone
     if _is_zone("Etc/UTC") and not _is_zone(name):
         yield Complaint(("cluster", "timezone"), f"there is no time zone {name!r}", "write Europe/Berlin")
@@ -128,7 +128,7 @@ def _each(partition: Partition, name: str) -> bool:
 
 
 def ensure_parents_end(site: Site) -> Iterator[Complaint]:
-    """No account stands below itself."""
+    """No account is its own ancestor."""
     parents = {account.name: account.parent for account in site.inventory.accounts}
     for index, account in enumerate(site.inventory.accounts):
         above, seen = account.parent, set[str]()
@@ -163,7 +163,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
-    """Partitions named by users, the arbiter and the scheduler exist; each name stands once."""
+    """Partitions named by users, the arbiter and the scheduler exist; each name is defined once."""
     inventory = site.inventory
     names: dict[str, Path] = {}
     folded: dict[str, str] = {}
@@ -218,7 +218,7 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
-    """Slurm keeps names of accounts, users and QoS in lower case, and has some of its own."""
+    """Slurm stores names of accounts, users and QoS in lower case, and some names are reserved."""
     inventory = site.inventory
     named: list[tuple[Path, str, str]] = []
     named += [(("accounts", i, "name"), "account", a.name) for i, a in enumerate(inventory.accounts)]

@@ -1,4 +1,4 @@
-"""Whether each lab always gets what it owns: it is said once, it is there, and no other can hold it for good."""
+"""Check that each lab always gets what it owns: it is defined once, exists, and no other lab can hold it for good."""
 
 from collections.abc import Iterator
 from math import inf
@@ -11,7 +11,7 @@ from gpupool.cluster.resolve.stakes import ANY, Stakes, owned, rights
 
 
 def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:
-    """A lab owns a number of GPUs, or what `owns` says; its limits come from that."""
+    """A lab has `contributed_gpus` or `owns`; its limits follow from that."""
     for index, account in enumerate(site.inventory.accounts):
         path: Path = ("accounts", index)
         if account.kind != "lab":
@@ -33,7 +33,7 @@ def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
-    """Labs own compute nodes, each its own, and GPUs of types that there are and that jobs name."""
+    """A lab owns compute nodes that no other lab owns, and GPUs of types that exist and that jobs must name."""
     types, taken = site.ownership.gpu_types, dict[str, str]()
     for owner in site.ownership.owners:
         path: Path = ("accounts", owner.index, "owns")
@@ -54,7 +54,7 @@ def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
-    """What labs own of the GPUs that are on nodes without an owner adds up to these GPUs."""
+    """On nodes without an owner, the GPUs that labs own add up to the GPUs of these nodes."""
     sharing = [owner for owner in site.ownership.owners if owner.shares]
     if not sharing:
         return
@@ -72,10 +72,10 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
-    """All jobs that are not preempted leave each lab what it owns, whichever nodes they run on."""
+    """Jobs that are not preempted leave each lab what it owns, on whichever nodes they run."""
     stakes, owners = Stakes.of(site), site.ownership.owners
     if not stakes.certain or sum(lab.gpus for lab in owners) > stakes.amount(stakes.pool, ANY):
-        return  # complained of as a whole
+        return  # another check complains about the sum
     told: set[tuple[frozenset[str], str]] = set()
     for owner in owners:
         for resource in rights(owner):
@@ -96,7 +96,7 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
-    """The partitions where an owner of CPUs is not preempted have as many."""
+    """The partitions where an owner's jobs are not preempted have at least the CPUs that it owns."""
     stakes = Stakes.of(site)
     for owner in site.ownership.owners if stakes.certain else ():
         have = stakes.amount(stakes.at_stake(owner, CPUS), CPUS)
@@ -108,7 +108,7 @@ def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account without a cap may submit to preemptable partitions only, wherever a lab's own could be taken."""
+    """An account without a cap may only submit to preemptable partitions, on all nodes with GPUs or CPUs of labs."""
     stakes = Stakes.of(site)
     owners = site.ownership.owners if stakes.certain else ()
     claims = [(owner, resource, stakes.at_stake(owner, resource)) for owner in owners for resource in rights(owner)]
@@ -129,7 +129,7 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
-    """An owner of nodes finds each of them in a partition where its jobs are not preempted, and no stranger stays."""
+    """Each owned node is in a partition where its owner's jobs are not preempted, and all other jobs there are."""
     stakes, of_nodes = Stakes.of(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
         if missing := sorted(owner.nodes - stakes.reach(owner.name)):

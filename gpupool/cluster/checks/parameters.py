@@ -1,4 +1,4 @@
-"""What an inventory says in Slurm's own words: keys that its Slurm knows, each once, and none that gpupool sets."""
+"""Check parameters in Slurm's own words: this Slurm knows each key, each is set once, and none by gpupool, too."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from gpupool.slurm.keys.limits import parse
 from gpupool.slurm.keys.tables import Key, Own, keys, own
 from gpupool.slurm.releases import SUPPORTED, number
 
-#: What each table is of, for people.
+#: The file or entity of each table, for messages.
 _FILES = {
     "slurm_conf": "slurm.conf",
     "partition": "a partition in slurm.conf",
@@ -22,22 +22,22 @@ _FILES = {
     "qos": "a QoS",
     "association": "an account",
 }
-# as Slurm's parse_value.c reads them; it takes a leading 0 for an octal number
+# As Slurm's parse_value.c reads them; a leading 0 makes an octal number.
 _VALUES = {
     "number": (re.compile(r"(0|[1-9][0-9]*)k?|unlimited|infinite", re.IGNORECASE), "must be a whole number"),
     "ratio": (re.compile(r"[0-9]+(\.[0-9]+)?|unlimited|infinite", re.IGNORECASE), "must be a number"),
     "yes or no": (re.compile(r"yes|up|true|1|no|down|false|0", re.IGNORECASE), "must be yes or no"),
 }
 _BOUNDS = re.compile(r"number from ([0-9]+)(?: to ([0-9]+))?")
-# of each pair Slurm ignores the first, or ends without the second
+# Slurm ignores the first key of each pair in `_APART`, and does not start without the second in `_NEEDS`.
 _APART = {"partition": (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode"))}
 _NEEDS = {"slurm_conf": (("SlurmSchedLogLevel", "SlurmSchedLogFile"),)}
-# options that slurmd complains of, at each start, beside another JobAcctGatherType than ours
+# With another JobAcctGatherType than ours, slurmd complains about these options at each start.
 _OF_LINUX = ("usepss", "noshared")
 
 
 def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
-    """Slurm knows each key, its value is of the right kind, and nothing else of the inventory says the same."""
+    """Slurm knows each key, its value has the right type, and no other setting of the inventory sets it."""
     holds = _holds(site)
     for path, table, parameters in _places(site):
         seen: dict[str, str] = {}
@@ -56,7 +56,7 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
-    """Of two keys that Slurm does not take together only one is said, and none lacks what it needs."""
+    """No key is combined with one that makes Slurm ignore it, and none lacks one that Slurm needs with it."""
     for path, table, parameters in _places(site):
         names = {name.lower(): name for name in parameters}
         for one, other in _APART.get(table, ()):
@@ -68,7 +68,7 @@ def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_jobs_are_accounted_as_they_are_gathered(site: Site) -> Iterator[Complaint]:
-    """How memory is counted by /proc cannot be said where it is not counted by /proc."""
+    """JobAcctGatherParams has options of /proc only if JobAcctGatherType reads /proc."""
     parameters = {name.lower(): (name, value) for name, value in site.inventory.slurm.parameters.items()}
     name, options = parameters.get("jobacctgatherparams", ("", ""))
     _, gathered = parameters.get("jobacctgathertype", ("", "jobacct_gather/linux"))
@@ -79,7 +79,7 @@ def ensure_jobs_are_accounted_as_they_are_gathered(site: Site) -> Iterator[Compl
 
 
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
-    """Nodes that run no jobs have no line in slurm.conf."""
+    """Only nodes with the role compute have parameters: others have no line in slurm.conf."""
     for index, entry in enumerate(site.inventory.nodes):
         if entry.parameters and "compute" not in entry.roles:
             message = "has no effect: only nodes with the role compute are in slurm.conf"
@@ -87,7 +87,7 @@ def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
 
 
 def _places(site: Site) -> Iterator[tuple[Path, str, Mapping[str, str]]]:
-    """Return each mapping of parameters with its path and table."""
+    """Yield each mapping of parameters with its path and table."""
     inventory = site.inventory
     yield ("slurm", "parameters"), "slurm_conf", inventory.slurm.parameters
     yield ("slurm", "cgroup", "parameters"), "cgroup", inventory.slurm.cgroup.parameters
@@ -105,7 +105,7 @@ def _places(site: Site) -> Iterator[tuple[Path, str, Mapping[str, str]]]:
 
 
 def _holds(site: Site) -> set[str]:
-    """Return which of the conditions in own.tsv hold; the empty one always does."""
+    """Return the conditions of own.tsv that hold; the empty one always holds."""
     inventory = site.inventory
     memory = inventory.scheduler.default_memory
     labs = any(account.kind == "lab" for account in inventory.accounts)

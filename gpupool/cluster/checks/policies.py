@@ -1,4 +1,4 @@
-"""What an inventory may say of policies and timers: what would end or refuse more than an admin can mean."""
+"""Check policies and timers: no setting ends or refuses more than intended."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 
-_SHORTEST_GRACE = 60  # seconds: an ssh session is outside of its job for a moment before it is adopted
-_LEAST_MEMORY = 512  # MiB: a login shell with an editor
+_SHORTEST_GRACE = 60  # seconds: pam_slurm_adopt needs a moment to move an ssh session into its job
+_LEAST_MEMORY = 512  # MiB: enough for a login shell with an editor
 
 
 def ensure_the_reaper_comes_to_compute_nodes_only(site: Site) -> Iterator[Complaint]:
-    """Users work on heads outside of jobs, and processes on other nodes are not the reaper's business."""
+    """The reaper runs on compute nodes only: on heads users work outside of jobs."""
     reaper, table = site.inventory.policies.reaper, site.node_table
     for index, timer in enumerate(site.inventory.timers):
         if timer.job != "reaper":
@@ -35,7 +35,7 @@ def ensure_the_reaper_comes_to_compute_nodes_only(site: Site) -> Iterator[Compla
 
 
 def ensure_users_can_work_on_heads(site: Site) -> Iterator[Complaint]:
-    """A share of memory in which no shell runs would be no share."""
+    """A user's share of memory on heads is enough for a shell."""
     heads = site.inventory.policies.head_nodes
     if heads and heads.memory_per_user < _LEAST_MEMORY:
         message = f"{format_size(heads.memory_per_user)} is not enough to log in and work"
@@ -45,7 +45,7 @@ def ensure_users_can_work_on_heads(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_homes_have_one_mode(site: Site) -> Iterator[Complaint]:
-    """storage.home.mode and policies.home_mode are the same thing."""
+    """storage.home.mode and policies.home_mode set the same thing, so they must be equal."""
     home, mode = site.inventory.storage.home, site.inventory.policies.home_mode
     if mode and "mode" in home.model_fields_set and mode != home.mode:
         message = f"{mode} contradicts storage.home.mode {home.mode}"

@@ -1,4 +1,4 @@
-"""Settings that Slurm accepts silently and that break a promise later."""
+"""Check settings that Slurm accepts without a message, and that break a promise later."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.unix import within
 
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
-    """One controller and one database, and shared state where controllers are several."""
+    """There is one controller and one database; several controllers share the state directory."""
     roles = [(node, role) for node in site.node_table.nodes for role in node.entry.roles]
     for role, least, most in (("controller", 1, 1), ("database", 1, 1), ("compute", 1, None)):
         names = [node.name for node, its in roles if its == role]
@@ -32,13 +32,13 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
                 if controllers <= set(site.node_table.select(selector)):
                     return
             except ValueError:
-                return  # complained of elsewhere
+                return  # another check complains about it
     message = f"{state} is not on a mount that {' and '.join(sorted(controllers))} share"
     yield Complaint(("slurm", "state"), message, "the backup controller needs it to take over")
 
 
 def ensure_one_default(site: Site) -> Iterator[Complaint]:
-    """One default QoS for each user, and one that everybody has: a job that names none gets it."""
+    """A job without --qos gets a QoS: one default QoS for each user or account, which all users have."""
     names = [key for key, qos in site.inventory.qos.items() if qos.default]
     if len(names) > 1:
         yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")
@@ -61,7 +61,7 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
-    """Every preemptable partition has a lower tier than every one on the same nodes that is not."""
+    """A preemptable partition has a lower tier than every partition on the same nodes that is not preemptable."""
     others = [partition for _, partition in site.partitions() if not site.is_preempted(partition)]
     for path, partition in site.partitions():
         here = site.nodes_of(partition.nodes) if partition.preemptable else frozenset()
@@ -82,14 +82,14 @@ def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
-    """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
+    """A partition has `allow_accounts` or `deny_accounts`, not both: Slurm ignores the second."""
     for path, partition in site.partitions():
         if partition.allow_accounts and partition.deny_accounts:
             yield Complaint((*path, "deny_accounts"), "has no effect beside allow_accounts")
 
 
 def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
-    """allow_lab_accounts adds to allow_accounts; alone it would shut everybody else out."""
+    """allow_lab_accounts extends allow_accounts; alone it would exclude all other accounts."""
     for path, partition in site.partitions():
         if partition.allow_lab_accounts and not partition.allow_accounts:
             message = f"{partition.name} has no allow_accounts, so all accounts may submit there already"
@@ -97,7 +97,7 @@ def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
-    """No partition names a node that is not a compute node."""
+    """Partitions contain compute nodes only."""
     for path, partition in site.partitions():
         try:
             chosen = site.node_table.select(partition.nodes)
@@ -109,7 +109,7 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
-    """The nodes of the testbed include the controller, the database and a compute node, and its machines."""
+    """The testbed's nodes include the controller, the database and a compute node; its machines exist."""
     testbed = site.inventory.testbed
     if testbed is None:
         return

@@ -1,4 +1,4 @@
-"""Which jobs are preempted, by which, and what happens to them: by the tiers of partitions, or by QoS."""
+"""Check which jobs are preempted by which jobs, and how: by the tiers of partitions, or by QoS."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from gpupool.cluster.schema.labs import Partition, Qos
 
 
 def ensure_jobs_are_preempted_by_one_rule(site: Site) -> Iterator[Complaint]:
-    """Slurm has one PreemptType: with preemptable QoS no job is preempted for its partition."""
+    """Slurm has one PreemptType: with preemptable QoS, no job is preempted because of its partition."""
     guests = _guests(site)
     for path, partition in site.partitions() if guests else ():
         if partition.preemptable:
@@ -23,7 +23,7 @@ def ensure_jobs_are_preempted_by_one_rule(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
-    """A QoS preempts others that are preemptable, in no circle, and each preemptable one is preempted by some."""
+    """Each QoS preempts only preemptable ones, without a cycle, and each preemptable one is preempted by another."""
     qos, guests = site.inventory.qos, _guests(site)
     for name, entry in qos.items():
         for index, other in enumerate(entry.preempts):
@@ -43,7 +43,7 @@ def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
-    """A grace time and an action are of what is preemptable."""
+    """Only preemptable partitions and QoS have a grace time and an action."""
     entries: list[tuple[Path, str, Qos | Partition]] = []
     entries += [(("qos", name), name, qos) for name, qos in site.inventory.qos.items()]
     entries += [(path, partition.name, partition) for path, partition in site.partitions()]
@@ -57,7 +57,7 @@ def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
-    """Where a lab's own is at stake, every QoS that is not preemptable preempts all that are, and is its default."""
+    """Where labs own something, a QoS that is not preemptable preempts all that are, and is the labs' default."""
     guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():
@@ -81,7 +81,7 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
-    """An account whose jobs may run only where QoS are preemptable has one of these by default."""
+    """An account that may only run preemptable jobs in a partition has a preemptable QoS by default."""
     stakes = Stakes.of(site)
     for path, partition in site.partitions() if _guests(site) and stakes.certain else ():
         if partition.preemptable or not site.is_preempted(partition):
@@ -96,7 +96,7 @@ def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint]:
-    """A suspended job keeps its GPUs and its memory, and Slurm suspends it at once."""
+    """A suspended job keeps its GPUs and memory, and Slurm suspends it without a grace time."""
     stakes, owners = Stakes.of(site), site.ownership.owners
     for path, partition in site.partitions() if stakes.certain else ():
         if partition.preempt_action != "suspend":
@@ -123,7 +123,7 @@ def _guests(site: Site) -> list[str]:
 
 
 def _below(site: Site, name: str) -> set[str]:
-    """Return the QoS that a QoS preempts, and those that these preempt."""
+    """Return the QoS that a QoS preempts, directly or through others."""
     qos, preempted = site.inventory.qos, set[str]()
     following = [name]
     while following:
@@ -135,7 +135,7 @@ def _below(site: Site, name: str) -> set[str]:
 
 
 def _guests_near(site: Site, partition: Partition) -> list[str]:
-    """Return the preemptable QoS whose jobs may be on nodes of a partition."""
+    """Return the preemptable QoS whose jobs may run on nodes of a partition."""
     here = site.nodes_of(partition.nodes)
     near = [entry for _, entry in site.partitions() if site.nodes_of(entry.nodes) & here]
     return [name for name in _guests(site) if any(not entry.qos or name in entry.qos for entry in near)]

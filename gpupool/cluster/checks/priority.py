@@ -1,4 +1,4 @@
-"""Who goes first within a tier: what is said of it has an effect."""
+"""Check that priorities within a tier have an effect."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.site import Site
 
 
 def ensure_priorities_count(site: Site) -> Iterator[Complaint]:
-    """What partitions and QoS have a priority of has a weight, and what has a weight is there."""
+    """Partitions or QoS with a priority have a weight, and each weight has something to apply to."""
     inventory, weights = site.inventory, site.inventory.scheduler.priority_weights
     here: Path = ("scheduler", "priority_weights")
     of_partitions = next((path for path, entry in site.partitions() if entry.priority), None)

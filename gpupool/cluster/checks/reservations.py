@@ -1,4 +1,4 @@
-"""Whether reservations name what there is, can be made and used, and what they take of labs."""
+"""Check reservations: their names exist, they can be created and used, and what they take from labs."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.units import format_duration
 from gpupool.slurm.releases import first_supported, has
 
-_OWN = "gpupool_"  # of what `maintain` and `onboard` reserve
+_OWN = "gpupool_"  # prefix of reservations by `maintain` and `onboard`
 _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
 _SELDOM = {"day": _DAY, "weekday": _DAY, "weekend": _DAY, "week": _WEEK}
 
 
 def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
-    """Accounts, users, partitions and GPU types of reservations exist; each reservation has a name of its own."""
+    """Accounts, users, partitions and GPU types of reservations exist; each reservation has a different name."""
     inventory = site.inventory
     users = {user.name: user for user in inventory.users}
     partitions = _partitions(site)
@@ -55,7 +55,7 @@ def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
-    """A reservation says of what it is in one way, who may use it, and a time that comes."""
+    """A reservation says what it reserves in one way, who may use it, and when, in terms that Slurm has."""
     for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
         ways = {
@@ -100,7 +100,7 @@ def _times(path: Path, reservation: Reservation) -> Iterator[Complaint]:
 
 
 def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
-    """A reservation is of compute nodes, as many as there are, where its accounts may run jobs."""
+    """A reservation is of compute nodes and at most what exists there, in partitions that admit its accounts."""
     partitions = _partitions(site)
     by_name = site.node_table.by_name
     for index, reservation in enumerate(site.inventory.reservations):
@@ -129,7 +129,7 @@ def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
-    """While a reservation lasts, labs may lack what it takes beyond what its own accounts, or nobody, owns."""
+    """Warn if a reservation takes nodes or GPUs that belong to labs outside its own accounts."""
     stakes, ownership = Stakes.of(site), site.ownership
     if not stakes.certain:
         return
@@ -138,7 +138,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
     free = max(0, stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares))
     for index, reservation in enumerate(site.inventory.reservations):
         if reservation.maintenance:
-            continue  # what is switched off is nobody's
+            continue  # nodes under maintenance run no jobs
         path: Path = ("reservations", index)
         inside = partitions.get(reservation.partition or "")
         chosen = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
@@ -168,7 +168,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
 
 
 def _taken(site: Site, reservation: Reservation, nodes: frozenset[str]) -> int:
-    """Return the most GPUs that a reservation takes of these nodes."""
+    """Return the maximum number of GPUs that a reservation takes of these nodes."""
     each = sorted((_gpus(site, name, ANY) for name in nodes), reverse=True)
     if reservation.node_count:
         return sum(each[: reservation.node_count])

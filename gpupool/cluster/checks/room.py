@@ -1,4 +1,4 @@
-"""Room for every GPU: the CPUs and the memory that its owner's job needs cannot be taken by others."""
+"""Check that other jobs cannot take the CPUs and the memory that a job on each GPU needs."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from gpupool.slurm.releases import first_supported, has
 
 
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
-    """CPUs that GPUs keep for their jobs are there, leave some over, and this Slurm can keep them."""
+    """CPUs kept for GPUs exist, are not all CPUs, and this Slurm can keep them."""
     version = site.inventory.slurm.version
     for entry, shape, gpus in site.machines:
         path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")
@@ -32,7 +32,7 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
-    """Where several GPUs share a node, a job that names no memory does not get all of it."""
+    """If several GPUs share a node, a job without a memory request does not get all memory."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
     shared = [entry.name for entry, _, gpus in site.parted if gpus > 1]
@@ -45,7 +45,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
-    """No lab's jobs take the CPUs or the memory beside GPUs that others own, even if they hold no GPU."""
+    """No job, with or without GPUs, takes the CPUs or the memory that jobs on a lab's GPUs need."""
     inventory = site.inventory
     if not site.accounts_of_kind("lab") or not has(inventory.slurm.version, "RestrictedCoresPerGPU"):
         return
@@ -76,7 +76,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
-    """A lab's other limits, and its partitions, let it use as many GPUs as it contributed."""
+    """A lab's other limits and its partitions allow it to use all GPUs that it contributed."""
     inventory = site.inventory
     default, share = inventory.scheduler.default_memory.per_gpu or 0, inventory.scheduler.lab_share
     cpus = inventory.scheduler.default_cpus_per_gpu

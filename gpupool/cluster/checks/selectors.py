@@ -1,4 +1,4 @@
-"""Selectors of nodes, wherever the schema has one: each parses, and selects nodes of the inventory."""
+"""Check every selector of nodes in the inventory: it parses, and selects nodes that exist."""
 
 import types
 import typing
@@ -12,7 +12,7 @@ from gpupool.cluster.schema.base import Entry, Selector
 
 
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
-    """Selectors parse, and name roles, GPU types and nodes that are there."""
+    """Selectors parse, and name roles, GPU types and nodes that exist."""
     for path, selector in selectors(site.inventory) if site.node_table.whole else ():
         table = site.node_table.unnamed if path[0] == "groups" else site.node_table
         try:
@@ -32,7 +32,7 @@ def selectors(entry: Entry, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 @cache
 def _fields(entry: type[Entry]) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of an entry, with their types, that can hold a selector."""
+    """Return the fields of an entry that can contain a selector, with their types."""
     fields = entry.model_fields.items()
     types_of = ((key, Annotated[(field.annotation, *field.metadata, None)]) for key, field in fields)
     return tuple((key, annotation) for key, annotation in types_of if _can_hold(annotation))
@@ -68,7 +68,7 @@ def _in_value(value: object, annotation: Any, path: Path) -> Iterator[tuple[Path
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """Yield a type, or those of a union; metadata of a union is that of no member."""
+    """Yield a type, or the members of a union without the union's metadata."""
     bare = _bare(annotation)
     if typing.get_origin(bare) in (typing.Union, types.UnionType):
         for member in typing.get_args(bare):

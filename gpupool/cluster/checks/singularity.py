@@ -1,4 +1,4 @@
-"""What an inventory may say of Singularity, and of images that nodes keep."""
+"""Check the settings of Singularity, and of images that nodes keep."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _HAVE_IT = ("sid",)
 
 
 def ensure_singularity_can_be_had(site: Site) -> Iterator[Complaint]:
-    """Debian's stable releases have no apptainer: a repository, or the package by its address, must be named."""
+    """Debian's stable releases have no apptainer, so a repository or the address of the package must be set."""
     software = site.inventory.software
     singularity = software.singularity
     if singularity is None or not singularity.enabled:
@@ -30,7 +30,7 @@ def ensure_singularity_can_be_had(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_singularity_has_scratch_of_the_node(site: Site) -> Iterator[Complaint]:
-    """Cache and temporary files of builds are many and short-lived: not for a fileserver."""
+    """Cache and temporary files of builds are many and short-lived, so they belong on local disks."""
     singularity = site.inventory.software.singularity
     if singularity is None or not singularity.enabled or singularity.scratch is None:
         return
@@ -43,7 +43,7 @@ def ensure_singularity_has_scratch_of_the_node(site: Site) -> Iterator[Complaint
 
 
 def ensure_images_have_a_place(site: Site) -> Iterator[Complaint]:
-    """An image for singularity is a file that root may write; one for docker is in docker. Both need their runtime."""
+    """An image for Singularity is a file that root can write, one for Docker has none; nodes have its runtime."""
     software = site.inventory.software
     files: dict[str, int] = {}
     for index, image in enumerate(software.images):

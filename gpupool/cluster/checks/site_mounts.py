@@ -1,4 +1,4 @@
-"""What others mount on the nodes: it is only named here, and no daemon of ours needs it to start."""
+"""Check file systems that the site mounts: gpupool only uses them, and no daemon of ours needs them to start."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -13,7 +13,7 @@ _OF_THE_SERVER = ("server", "path", "dataset", "properties", "reservation", "sna
 
 
 def ensure_what_others_mount_is_only_named(site: Site) -> Iterator[Complaint]:
-    """Of a file system that the site mounts the inventory says where it is; everything else is said elsewhere."""
+    """A file system that the site mounts has no settings of a server, and slurmctld's state is not on it."""
     for key, export in site.inventory.storage.exports.items():
         path: Path = ("storage", "exports", key)
         if export.mounted_by == "site":

@@ -1,4 +1,4 @@
-"""Spaces, links and what goes by age: nobody's files are in the wrong hands, and none go that should stay."""
+"""Check spaces, links and purges: only members write in a lab's space, and no purge removes what must stay."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _DAY = 86400
 
 
 def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
-    """The members of a lab, and nobody else, may make directories at the top of its space."""
+    """Only the members of a lab may create directories at the top of its space."""
     storage, mode = site.inventory.storage, int(site.inventory.storage.space_rules.mode, 8)
     path: Path = ("storage", "space_rules", "mode")
     if not mode & 0o020:
@@ -43,7 +43,7 @@ def _modes_of_exports(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
-    """What a link leads to below storage.mount_root is an export."""
+    """The target of a link below storage.mount_root is on an export or in a directory of storage.local."""
     storage = site.inventory.storage
     places = [at(site, key) for key in storage.exports] + [local.path for local in storage.local]
     for link, target in storage.links.items():
@@ -56,7 +56,7 @@ def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
-    """Where a link will be, of a lab's space too, nothing is mounted and no directory made."""
+    """No export is mounted and no local directory is created at the path of a link, such as that to a lab's space."""
     storage = site.inventory.storage
     places = {at(site, key): f"the mount point of the export {key}" for key in storage.exports}
     places |= {local.path: "a directory of storage.local" for local in storage.local}
@@ -67,7 +67,7 @@ def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
-    """Directories of users, and those that are purged, lie on an export or are a node's own."""
+    """Directories of users and of purges are on a mounted export or in a directory of storage.local."""
     storage = site.inventory.storage
     places = [at(site, key) for key, export in storage.exports.items() if export.enabled]
     places += [local.path for local in storage.local]
@@ -86,7 +86,7 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
-    """Nothing goes by itself in or above homes, other exports, at slurmctld's state, or on the day it was made."""
+    """A purge spares homes, other exports and slurmctld's state, keeps files for a day, and warns in time."""
     for index, purge in enumerate(site.inventory.storage.purge):
         path: Path = ("storage", "purge", index)
         for place in _purged_too(site, purge.path):
@@ -103,7 +103,7 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
 
 
 def _purged_too(site: Site, path: str) -> Iterator[str]:
-    """Return what else lies in a directory that is purged, or around it, where the files are: on their server."""
+    """Yield what else a purge of a directory would reach, by the paths on the server where the files are."""
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
@@ -123,7 +123,7 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
 
 
 def _reached(site: Site, own: str | None, place: str, other: str | None, lies: str) -> bool:
-    """Return whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
+    """Return whether one directory is inside the other, on the same file system: each ZFS export is a separate one."""
     exports = site.inventory.storage.exports
     inner = other if within(lies, place) else own if within(place, lies) else None
     if inner is None:
@@ -132,12 +132,12 @@ def _reached(site: Site, own: str | None, place: str, other: str | None, lies: s
 
 
 def _touch(one: str, other: str) -> bool:
-    """Return whether one directory lies in the other."""
+    """Return whether one directory is inside the other."""
     return within(one, other) or within(other, one)
 
 
 def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
-    """The report's file has a plain name and comes now and then."""
+    """The usage report has a plain file name, and comes at most once a day."""
     report = site.inventory.storage.usage_report
     if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
         yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is not a file name", "disk-usage.txt")

@@ -1,4 +1,4 @@
-"""Storage that would lose data, hang a controller, or promise what nobody keeps."""
+"""Check storage for loss of data, hanging controllers and promises that no server keeps."""
 
 import posixpath
 import re
@@ -20,7 +20,7 @@ _OF_UNITS = ("nofail", "auto", "noauto", "user", "users", "owner", "defaults", "
 
 
 def ensure_paths_are_plain(site: Site) -> Iterator[Complaint]:
-    """A path of storage is written in one way, and stands in /etc/exports and in unit files without quotes."""
+    """A path of storage is in its shortest form, and needs no quotes in /etc/exports and unit files."""
     for path, value in _paths(site):
         if (better := posixpath.normpath(value)) != value or value.startswith("//"):
             yield Complaint(path, f"{value} is not in its shortest form", f"write {better.replace('//', '/')}")
@@ -52,7 +52,7 @@ def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
-    """Who mounts a directory sees what is mounted below it on the server: no more than it is given by itself."""
+    """A client that mounts a directory also sees exports below it, so it needs the same access to them."""
     storage = site.inventory.storage
     exports = {
         key: export for key, export in storage.exports.items() if export.enabled and export.server and export.path
@@ -81,7 +81,7 @@ def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
-    """A server that is away makes programs wait; how, and what gpupool says itself, is not for an export to say."""
+    """No export has a soft mount, where programs lose data while the server is down, or an option that gpupool sets."""
     for key, export in site.inventory.storage.exports.items():
         for index, option in enumerate(export.options):
             path: Path = ("storage", "exports", key, "options", index)
@@ -96,7 +96,7 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
-    """Root of a client is nobody on the server; without that a break-in on one node is one on the server's files."""
+    """Root of a client is `nobody` on the server; with squash: none, a break-in on one node reaches all files."""
     storage = site.inventory.storage
     lived_in = {storage.home.export, *(name for spaces in storage.spaces.values() for name in spaces.values())}
     for key, export in storage.exports.items():
@@ -109,7 +109,7 @@ def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
-    """What slurmctld writes at every step lies where no lab's work can slow it down."""
+    """slurmctld's state is outside of labs' spaces and of their servers, where a lab's load could stop Slurm."""
     storage, state = site.inventory.storage, site.inventory.slurm.state
     labs = {name for spaces in storage.spaces.values() for name in spaces.values()}
     servers = {export.server: name for name, export in storage.exports.items() if name in labs}
@@ -126,7 +126,7 @@ def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
-    """A quota of users is kept by zfs, on a declared pool; elsewhere it is only a word."""
+    """A quota is enforced by ZFS on a declared pool, or by the site; otherwise it has no effect."""
     storage = site.inventory.storage
     if storage.driver != "nfs":
         return
@@ -146,7 +146,7 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_quotas_of_users_can_be_kept(site: Site) -> Iterator[Complaint]:
-    """Who keeps a quota is one, and it has only what that one can do: ZFS knows no soft quota and no grace."""
+    """`quotas_by` fits the server, and a user quota sets only what its file system has: ZFS has no soft quota."""
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
@@ -173,12 +173,12 @@ def ensure_quotas_of_users_can_be_kept(site: Site) -> Iterator[Complaint]:
 
 def _keeps_quotas(site: Site, export: Export | None) -> bool:
     if export and "site" in (export.mounted_by, export.quotas_by):
-        return True  # somebody else's to keep
+        return True  # the site enforces it
     if export is None or export.server is None:
         return False
     server = site.node_table.by_name.get(export.server)
     if server and not server.entry.managed:
-        return True  # somebody else's to keep
+        return True  # the site enforces it
     return _on_own_pool(site, export)
 
 

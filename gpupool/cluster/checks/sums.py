@@ -1,4 +1,4 @@
-"""What must add up: GPUs and caps, totals, memory, fileservers' capacity."""
+"""Check sums: GPUs in slots, cluster.totals, default memory, capacity of fileservers, and mounts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     """A node has no more GPUs than its hardware has slots."""
     for index, node in enumerate(site.inventory.nodes):
         shape, types = site.inventory.hardware.get(node.hardware or ""), site.inventory.gpu_types
-        # slices have no slots
+        # MIG slices use no slots.
         gpus = sum(count for gpu, count in node.gpus.items() if not (gpu in types and types[gpu].mig))
         if shape and shape.gpu_slots is not None and gpus > shape.gpu_slots:
             message = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
@@ -24,7 +24,7 @@ def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
-    """cluster.totals equal the sums over compute nodes."""
+    """cluster.totals are the sums over compute nodes."""
     totals, hardware = site.inventory.cluster.totals, site.inventory.hardware
     if totals is None:
         return
@@ -36,7 +36,7 @@ def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
-    """Default memory is of one kind for each job, and a job for the whole of a node fits into it."""
+    """Default memory is set in one way, and jobs that use a whole node fit into its memory."""
     default, hardware = site.inventory.scheduler.default_memory, site.inventory.hardware
     path: Path = ("scheduler", "default_memory")
     given = {key: value for key, value in default if value is not None}
@@ -62,7 +62,7 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
-    """Exports do not exceed a server's capacity; a fileserver without export is worth a word."""
+    """Exports fit into their server's capacity, each fileserver has exports, and each lab has a space."""
     storage = site.inventory.storage
     for node in site.node_table.nodes:
         if "fileserver" not in node.entry.roles or not node.entry.managed:
@@ -82,7 +82,7 @@ def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_storage_is_mounted_somewhere(site: Site) -> Iterator[Complaint]:
-    """An export that no node mounts, and links that no node gets, are a line that was forgotten."""
+    """Each export is mounted by a node, and links are on a node."""
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         if export.enabled and not (export.mount_on or storage.mount_on):

@@ -1,4 +1,4 @@
-"""What Debian and gpupool keep for themselves, and what they take: places, names, fields of passwd."""
+"""Check that directories, names and fields of passwd fit Debian, and what gpupool reserves."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")
 
 
 def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
-    """No directory of the system is given away, mounted over, purged, or another's."""
+    """No setting uses a directory of the operating system."""
     storage = site.inventory.storage
     named: list[tuple[Path, str, bool]] = [
         (("slurm", "state"), site.inventory.slurm.state, True),
@@ -39,7 +39,7 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
-    """What slurmctld keeps is nobody else's, and its path means the same to all that read it."""
+    """slurm.state is used by slurmctld alone, and contains no `%`, which Slurm would replace."""
     state = site.inventory.slurm.state
     if "%" in state:
         yield Complaint(("slurm", "state"), f"{state} contains '%', which Slurm would replace", "rename it")
@@ -54,7 +54,7 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
-    """Users, groups and packages have names that Debian takes; case is looked at elsewhere."""
+    """Users, groups and packages have names that Debian accepts; another check looks at upper case."""
     inventory = site.inventory
     for index, user in enumerate(inventory.users):
         if not unix.USER.fullmatch(user.name.lower()):
@@ -85,7 +85,7 @@ def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_packages_have_one_version(site: Site) -> Iterator[Complaint]:
-    """A package of several roles has the same version in all of them: a node may have all these roles."""
+    """A package of several roles has the same version in all of them, because a node may have all these roles."""
     versions: dict[str, str] = {}
     for role, packages in site.inventory.software.packages.items():
         for index, package in enumerate(packages):
@@ -96,7 +96,7 @@ def ensure_packages_have_one_version(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:
-    """What is a field of passwd has no colon."""
+    """Fields of passwd contain no colon."""
     for index, user in enumerate(site.inventory.users):
         for key, value in (("full_name", user.full_name), ("shell", user.shell)):
             if value and unix.breaks_passwd(value):

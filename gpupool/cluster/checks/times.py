@@ -1,4 +1,4 @@
-"""Time limits of jobs that ask for none, which Slurm takes from the first of several places that says one."""
+"""Check time limits of jobs without --time, which Slurm takes from the first of several places that sets one."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from gpupool.cluster.units import format_duration
 
 
 def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
-    """A job without --time gets no more than its partition, its QoS and its account let it have."""
+    """The time limit of a job without --time is within the limits of its partition, QoS and account."""
     scheduler = site.inventory.scheduler
     reported: set[tuple[Path, str]] = set()
     for path, partition in site.partitions():
@@ -52,7 +52,7 @@ def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
 
 
 def ensure_default_times_fit_limits_in_minutes(site: Site) -> Iterator[Complaint]:
-    """A job without --time gets no more than the minutes that its account has in all."""
+    """A job without --time gets at most the minutes that its account has in total."""
     for index, account in enumerate(site.inventory.accounts):
         for kind in ("group_minutes", "per_user_minutes"):
             for key, most in getattr(account.limits, kind):
@@ -67,8 +67,8 @@ def ensure_default_times_fit_limits_in_minutes(site: Site) -> Iterator[Complaint
 
 
 def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
-    """A job without --time gets the wall of its QoS or account: where its partition is shorter, it waits for ever."""
-    # a partition's own default comes before the walls of QoS and accounts: tried on 22.05, 24.11 and 26.05
+    """No wall of a QoS or account is above a partition's max_time: jobs without --time would wait there forever."""
+    # In Slurm 22.05, 24.11 and 26.05, a partition's default has priority over the walls of QoS and accounts.
     scheduler = site.inventory.scheduler
     without = [(path, entry) for path, entry in site.partitions() if default_time(entry, scheduler) is None]
     for name, qos in site.inventory.qos.items():

@@ -1,4 +1,4 @@
-"""What an inventory may say of the tools that gpupool brings along."""
+"""Check the tools and example jobs that gpupool installs."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _TOOLS = ("gpu_usage", "sbash", "getUtilByJobId.sh", "vscode-launch.sh", "slurm-
 
 
 def ensure_tools_exist(site: Site) -> Iterator[Complaint]:
-    """A tool that is not ours would be nowhere; only sbash has options."""
+    """Each tool is one of gpupool's, and only sbash has options."""
     for index, tool in enumerate(site.inventory.tools):
         if tool.name not in _TOOLS:
             near = misspelt(tool.name, _TOOLS)
@@ -23,7 +23,7 @@ def ensure_tools_exist(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
-    """sbash has numbers of GPUs and CPUs, and a GPU type and partitions that are there."""
+    """The options of sbash are numbers of GPUs and CPUs, and a GPU type and partitions that exist."""
     inventory = site.inventory
     partitions = {name for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
     for index, tool in enumerate(inventory.tools):
@@ -44,7 +44,7 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_the_wiki_is_on_web_nodes(site: Site) -> Iterator[Complaint]:
-    """Pages are served by nodes with the role web; there is something to serve only where they are."""
+    """The wiki is on nodes with the role web only: no other node serves its pages."""
     web = {node.name for node in site.node_table.nodes if "web" in node.entry.roles}
     for index, tool in enumerate(site.inventory.tools):
         others = sorted(site.nodes_of(tool.where) - web) if tool.name == "wiki" else []
@@ -54,7 +54,7 @@ def ensure_the_wiki_is_on_web_nodes(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_examples_exist(site: Site) -> Iterator[Complaint]:
-    """An example is ours, or a file of the inventory."""
+    """An example is one of gpupool's, or a file of the inventory."""
     for index, name in enumerate(site.inventory.examples):
         if name != "job.sh" and f"{EXAMPLES}/{name}" not in site.attached:
             yield Complaint(("examples", index), f"there is no file {EXAMPLES}/{name} in the inventory", "create it")

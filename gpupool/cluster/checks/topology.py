@@ -1,4 +1,4 @@
-"""A topology.conf of the site is of its nodes, and Slurm is told to read it."""
+"""Check the site's topology.conf: its nodes exist, and slurm.conf sets the plugin that reads it."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _NODES = re.compile(r"\bNodes=(\S+)", re.IGNORECASE)
 
 
 def ensure_the_topology_is_of_these_nodes(site: Site) -> Iterator[Complaint]:
-    """The file and the plugin that reads it come together, and it names compute nodes."""
+    """topology.conf and the plugin that reads it are set together, and the file names compute nodes only."""
     here, parameters = ("slurm", "parameters"), site.inventory.slurm.parameters.items()
     plugin = next((value for key, value in parameters if key.lower() == "topologyplugin"), "")
     text = site.attached.get(_FILE)

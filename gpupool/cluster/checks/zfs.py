@@ -1,4 +1,4 @@
-"""What zfs would refuse, or take and lose data by: pools, datasets and their properties."""
+"""Check pools, datasets and properties: ZFS accepts them, and one failed disk loses no data."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _OF_DATASET = ("dataset", "properties", "reservation", "snapshots")
 
 
 def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
-    """A pool is on one server or on several nodes, under a name that zfs takes and that no other has there."""
+    """A pool is on one server or on several nodes, with a name that ZFS accepts and that no other pool has there."""
     storage = site.inventory.storage
     for key, pool in storage.pools.items():
         path: Path = ("storage", "pools", key)
@@ -47,7 +47,7 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
-    """A disk is in one place of one pool of a node, by a name that stays."""
+    """A disk is in one pool of a node, once, by a persistent name."""
     reported: set[Path] = set()
     for node in site.pool_nodes:
         taken: dict[str, str] = {}
@@ -67,7 +67,7 @@ def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
-    """A pool has data disks, in groups of one kind that have as many as their kind needs."""
+    """A pool has data disks, in groups of one kind, each with enough disks for its kind."""
     for key, pool in site.inventory.storage.pools.items():
         path: Path = ("storage", "pools", key, "vdevs")
         kinds = list(dict.fromkeys(vdev.kind for vdev in pool.vdevs if vdev.kind in get_args(Data)))
@@ -90,7 +90,7 @@ def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
-    """What is said of a dataset needs a declared pool that holds it; no dataset is two things."""
+    """Settings of a dataset need a declared pool that contains it, and each dataset is one export."""
     storage = site.inventory.storage
     taken: dict[tuple[str, str], str] = {}
     for key, export in storage.exports.items():
@@ -127,7 +127,7 @@ def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Co
 
 
 def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
-    """Properties are some that zfs has and gpupool leaves to the inventory, with values that zfs takes."""
+    """Properties exist in ZFS, may be set in the inventory, and have values that ZFS accepts."""
     storage = site.inventory.storage
     for key, pool in storage.pools.items():
         path: Path = ("storage", "pools", key)
@@ -144,7 +144,7 @@ def _properties(path: Path, properties: Mapping[str, str], known: Mapping[str, s
     for name, value in properties.items():
         here = (*path, name)
         if ":" in name and not name.startswith("gpupool:"):
-            continue  # a property of the admin's own
+            continue  # a user property of the admin
         if name in NOT_HERE and known is OF_DATASETS:
             yield Complaint(here, f"{name} cannot be set in the inventory", NOT_HERE[name])
         elif name not in known:
@@ -156,7 +156,7 @@ def _properties(path: Path, properties: Mapping[str, str], known: Mapping[str, s
 
 
 def ensure_reservations_fit(site: Site) -> Iterator[Complaint]:
-    """No dataset has more room for sure than it may use at most."""
+    """The reservation of a dataset is at most its size."""
     for key, export in site.inventory.storage.exports.items():
         if export.reservation and export.size and export.reservation > export.size:
             message = f"reservation {format_size(export.reservation)} is larger than size {format_size(export.size)}"

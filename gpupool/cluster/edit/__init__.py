@@ -1,1 +1,1 @@
-"""An inventory's text changed in one place: all that people wrote beside it stays."""
+"""Edit the text of an inventory in one place: comments and layout around it stay."""

@@ -1,4 +1,4 @@
-"""An inventory that is to be written: the texts of its files as they would be, checked before anything is put."""
+"""A draft of an inventory: the new texts of its files, checked before they are written."""
 
 import json
 import os
@@ -17,14 +17,14 @@ _JOURNAL = ".gpupool-edit.json"
 
 @dataclass
 class Draft:
-    """The texts of an inventory's files, as they are (`before`) and as they shall be (`now`)."""
+    """The texts of an inventory's files: current (`before`) and new (`now`)."""
 
     inventory: Path
     before: dict[Path, str]
     now: dict[Path, str] = field(default_factory=dict)
 
     def edit(self, key: str, change: Callable[[str], str]) -> None:
-        """Change the file that has a top-level key. GpupoolError where it cannot be done."""
+        """Change the file that has a top-level key; GpupoolError if it cannot be edited."""
         for file, text in self.now.items():
             try:
                 if nodes.has(text, key):
@@ -35,7 +35,7 @@ class Draft:
         raise GpupoolError(f"{self.inventory}: no file has `{key}` (edit it by hand)")
 
     def edit_all(self, change: Callable[[str], str]) -> None:
-        """Change every file. GpupoolError where it cannot be done."""
+        """Change every file; GpupoolError if one cannot be edited."""
         for file, text in self.now.items():
             try:
                 self.now[file] = change(text)
@@ -44,15 +44,18 @@ class Draft:
 
     @property
     def changed(self) -> dict[Path, str]:
-        """The texts that differ from what the files hold."""
+        """The new texts that differ from the files."""
         return {file: text for file, text in self.now.items() if text != self.before[file]}
 
     def examined(self) -> Loaded:
-        """Check the inventory as it shall be."""
+        """Check the inventory with the new texts."""
         return examine(self.inventory, instead=self.changed)
 
     def write(self) -> None:
-        """Put the texts into the files: all, even if this is killed meanwhile and `finish` comes later."""
+        """Write the texts into the files; if this is killed, `finish` writes the rest.
+
+        GpupoolError if a file has changed.
+        """
         changed = self.changed
         for file in changed:
             if _read(file) != self.before[file]:
@@ -68,14 +71,14 @@ class Draft:
 
 
 def draft(inventory: Path) -> Draft:
-    """Return an inventory to be changed, after finishing what a killed command has begun to write."""
+    """Return a draft of an inventory, after finishing the writes of a killed command."""
     finish(inventory)
     texts = {file: _read(file) for file in files_of(inventory)}
     return Draft(inventory, texts, dict(texts))
 
 
 def finish(inventory: Path) -> None:
-    """Put what a command that was killed had still to put; a file that was changed since stays as it is."""
+    """Finish the writes of a killed command, except in files that have changed since."""
     journal = _journal(inventory)
     if not journal.is_file():
         return
@@ -92,12 +95,12 @@ def _journal(inventory: Path) -> Path:
 
 
 def _read(file: Path) -> str:
-    # line feeds as they are
+    # Keep line endings as they are.
     return file.read_bytes().decode("utf-8")
 
 
 def _put(file: Path, text: str, mode: int | None = None) -> None:
-    """Replace a file whole or not at all; a link is followed."""
+    """Replace a file atomically, and follow a link."""
     place = file.resolve()
     fresh = place.with_name(f".{place.name}.gpupool-new")
     with fresh.open("wb") as out:

@@ -1,4 +1,4 @@
-"""An inventory's text with an entry of `nodes` more, or a node less: all other lines stay as they are."""
+"""Add, change and remove entries in an inventory's text; all other lines stay as they are."""
 
 import json
 import re
@@ -10,17 +10,17 @@ from gpupool.cluster.edit.tree import Value, tree
 from gpupool.cluster.node_table import expand
 from gpupool.slurm.hostlists import fold
 
-#: The keys whose values select nodes; below `groups` all of them do.
+#: Keys whose values are selectors; below `groups`, all values are.
 SELECTORS = frozenset(("nodes", "where", "mount_on", "links_on", "owns", "vscode_kill"))
 _NAMES = "gateway_forwards_to"  # a list of nodes' names
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+){2,}|[0-9]+|[0-9]+[KMGTP]")
 _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 
-Edit = tuple[int, int, str]  # from, to, and what comes there
+Edit = tuple[int, int, str]  # start, end, and the new text between them
 
 
 def flow(value: Any) -> str:
-    """Return a value as YAML on one line, as people write it: quotes only where they are needed."""
+    """Return a value as YAML on one line, with quotes only where they are needed."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{flow(key)}: {flow(below)}" for key, below in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -33,12 +33,12 @@ def flow(value: Any) -> str:
 
 
 def with_node(text: str, entry: Mapping[str, Any]) -> str:
-    """Return a text that has `nodes` with one entry more, after all others."""
+    """Return a text with another entry at the end of `nodes`."""
     return _applied(text, [_added(text, _nodes(text), flow(entry))])
 
 
 def with_key(text: str, section: str, key: str, value: Any) -> str:
-    """Return a text that has a mapping `section` with one key more, after all others. ValueError if it is empty."""
+    """Return a text with another key at the end of the mapping `section`; ValueError if that has no keys."""
     root = tree(text)
     at = root.get(section) if root else None
     if at is None or at.kind != "mapping" or not at.parts:
@@ -51,9 +51,9 @@ def with_key(text: str, section: str, key: str, value: Any) -> str:
 
 
 def without_node(text: str, name: str) -> str:
-    """Return a text that has `nodes` without one node: its entry goes, or a range becomes shorter.
+    """Return a text without one node in `nodes`: its entry is removed, or its range becomes shorter.
 
-    ValueError where it cannot be taken out by itself.
+    ValueError if the node cannot be removed separately.
     """
     at = _nodes(text)
     for index, item in enumerate(at.parts):
@@ -67,7 +67,7 @@ def without_node(text: str, name: str) -> str:
 
 
 def without_mentions(text: str, name: str) -> str:
-    """Return a text whose selectors do not name a node; ValueError where one would select no node then."""
+    """Return a text whose selectors do not name a node; ValueError if one would then select no node."""
     root = tree(text)
     edits: list[Edit] = []
     for path, value in root.walk() if root else ():
@@ -81,7 +81,7 @@ def without_mentions(text: str, name: str) -> str:
 
 
 def with_value(text: str, path: tuple[str, ...], word: str) -> str:
-    """Return a text with another scalar at a path; the same text where it has none there."""
+    """Return a text with another scalar at a path; the same text if there is no scalar."""
     root = tree(text)
     at = root.get(*path) if root else None
     return text if at is None or at.kind != "scalar" else _applied(text, [(at.start, at.end, word)])
@@ -129,7 +129,7 @@ def _added(text: str, at: Value, entry: str) -> Edit:
 
 
 def _below(text: str, end: int, column: int, line: str) -> Edit:
-    """Return a new line after what ends at `end`, and after the comments that belong to it: those further right."""
+    """Return an insertion of a line after the value that ends at `end`, and after comments indented further."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = re.findall(r"[^\n]*\n|[^\n]+", text[end:]) or [""]
     taken = after = len(lines[0])
@@ -155,7 +155,7 @@ def _removed(text: str, at: Value, index: int) -> Edit:
         raise ValueError("the entry is on a line with another one")
     stop = text.find("\n", item.end)
     if stop < 0:
-        # the last line, without a line feed: that before it goes
+        # The last line has no line feed, so the line feed before it is removed.
         before = text[:begin]
         return len(before.removesuffix("\n").removesuffix("\r")), len(text), ""
     return begin, stop + 1, ""

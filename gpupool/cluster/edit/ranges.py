@@ -1,4 +1,4 @@
-"""Ranges and selectors with a node less: only what names the node is written anew."""
+"""Remove a node from ranges and selectors; other parts of them stay as they are."""
 
 import re
 
@@ -9,9 +9,9 @@ _PARTS = re.compile(r"([,!&^])(?![^\[]*\])")  # between sets of nodes, not withi
 
 
 def without(selector: str, name: str) -> str:
-    """Return a selector that does not name a node; the same where it does not. ValueError where nothing would be left.
+    """Return a selector that does not name a node; ValueError if it would then select no node.
 
-    Groups such as `@compute` are left as they are: a node leaves them with its entry.
+    Groups such as `@compute` stay: a node leaves them with its entry.
     """
     first, *rest = _PARTS.split(selector)
     parts = [("", first), *zip(rest[::2], rest[1::2], strict=True)]

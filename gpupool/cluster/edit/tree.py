@@ -1,4 +1,4 @@
-"""A YAML text as a tree of spans: where each value begins and ends, so that one can be replaced and all else stay."""
+"""A YAML text as a tree of spans: the start and end of each value, so that one can be replaced alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ _BOM = "\ufeff"
 
 @dataclass
 class Value:
-    """A value and the characters it has in the text; `flow` is how it is written, `parts` what is in it.
+    """A value and its span in the text; `flow`: it is in flow style (`[]`, `{}`); `parts` are its children.
 
-    The parts of a mapping are keys and values by turns. `end` is that of the last character of the value, without what
-    follows it: blanks, comments, line feeds.
+    The parts of a mapping are keys and values in turn. `end` is directly after the value, before blanks, comments and
+    line feeds.
     """
 
     kind: Kind
@@ -31,7 +31,7 @@ class Value:
             yield key.word, value
 
     def get(self, *keys: str) -> "Value | None":
-        """Return the value below keys of mappings; None where there is none."""
+        """Return the value below keys of mappings; None if it does not exist."""
         at: Value | None = self
         for name in keys:
             if at is None or at.kind != "mapping":
@@ -50,7 +50,7 @@ class Value:
 
 
 def tree(text: str) -> Value | None:
-    """Return the tree of a text; None where nothing is in it. ValueError if it is no YAML."""
+    """Return the tree of a text; None if the text is empty. ValueError if it is not YAML."""
     shift = len(_BOM) if text.startswith(_BOM) else 0
     root: Value | None = None
     open_: list[Value] = []
@@ -81,7 +81,7 @@ def _begun(event: yaml.Event, text: str, shift: int) -> Value | None:
     if isinstance(event, yaml.AliasEvent):
         return Value("alias", start, end, str(event.anchor))
     if isinstance(event, yaml.ScalarEvent):
-        # the end of a text in lines of its own is where the next token begins
+        # The end mark of a block scalar is where the next token begins.
         end = start + len(text[start:end].rstrip()) if event.style in ("|", ">") else end
         return Value("scalar", start, end, str(event.value))
     if isinstance(event, yaml.CollectionStartEvent):

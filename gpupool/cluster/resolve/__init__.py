@@ -1,1 +1,1 @@
-"""What an inventory means, computed from its text without a complaint: for checks, for the Cluster and for explain."""
+"""Values that follow from an inventory, computed without complaints: for checks, for the Cluster and for explain."""

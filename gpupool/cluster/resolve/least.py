@@ -1,4 +1,4 @@
-"""The least that jobs must request in a partition, and the most that its QoS let them have."""
+"""Minimum requests of jobs in a partition, and the maximum that its QoS allow."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ MOST = ("group", "per_user", "per_job")  # kinds of limits that bound what one j
 
 
 def with_least(partition: Partition) -> Limits:
-    """Return a partition's limits; one with `without_gpu` requires a GPU of its jobs, however they come here."""
+    """Return a partition's limits; with `without_gpu`, each of its jobs must request a GPU."""
     limits = partition.limits
     if not partition.without_gpu or limits.per_job_least.gpu:
         return limits
@@ -18,7 +18,7 @@ def with_least(partition: Partition) -> Limits:
 
 
 def amounts_of(amounts: Amounts) -> Iterator[tuple[str, int]]:
-    """Yield the amounts that are set and above zero, of resources that Slurm has a least of."""
+    """Yield the amounts that are set and above zero, of resources with a minimum in Slurm."""
     for key in RESOURCES:
         if value := getattr(amounts, key):
             yield key, value
@@ -30,7 +30,7 @@ def usable_qos(site: Site, partition: Partition) -> list[str]:
 
 
 def most_by_qos(site: Site, partition: Partition, key: str) -> Iterator[tuple[str, int]]:
-    """Yield (QoS, amount) of each usable QoS that bounds how much of a resource one job can have in a partition."""
+    """Yield (QoS, amount) for each usable QoS that limits how much of a resource a job can have in a partition."""
     for name in usable_qos(site, partition):
         limits = site.inventory.qos[name].limits
         kinds = ("group", "per_job") if partition.lifts_per_user else MOST

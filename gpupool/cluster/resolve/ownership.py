@@ -1,4 +1,4 @@
-"""What labs own: a number of GPUs, GPUs by type, CPUs, or nodes; and the limits of their accounts that say so."""
+"""What labs own (a number of GPUs, GPUs by type, CPUs, or nodes), and the account limits that follow from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from gpupool.cluster.node_table import NodeTable
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Amounts
 
-CPUS = "cpu"  # in `owns`, beside the names of GPU types
+CPUS = "cpu"  # a key of `owns`, beside names of GPU types
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A lab with what it owns: `number` GPUs of any type, GPUs by type and logical CPUs anywhere, or whole nodes."""
+    """A lab and what it owns: `number` GPUs of any type, GPUs by type and logical CPUs on any node, or whole nodes."""
 
     account: Account
     index: int
@@ -29,17 +29,17 @@ class Owner:
 
     @property
     def shares(self) -> bool:
-        """Whether what it owns may be anywhere in a pool, so that a limit on its account says how much it is."""
+        """Whether it owns amounts in a pool instead of certain nodes, so that its account has a limit."""
         return not isinstance(self.account.owns, str)
 
     @property
     def gpus(self) -> int:
-        """GPUs that it owns in a pool."""
+        """The number of GPUs that it owns in a pool."""
         return self.number or sum(self.types.values())
 
 
 class Ownership:
-    """The owners of an inventory, and which nodes are whose."""
+    """The owners of an inventory, and the nodes of each."""
 
     def __init__(self, inventory: Inventory, node_table: NodeTable) -> None:
         self._inventory = inventory
@@ -47,7 +47,7 @@ class Ownership:
 
     @cached_property
     def owners(self) -> tuple[Owner, ...]:
-        """Every lab, in inventory order."""
+        """All labs, in inventory order."""
         labs = ((index, account) for index, account in enumerate(self._inventory.accounts) if account.kind == "lab")
         return tuple(self._owner(index, account) for index, account in labs)
 
@@ -59,13 +59,13 @@ class Ownership:
             try:
                 return Owner(account, index, nodes=frozenset(self._table.select(owns)))
             except ValueError:
-                return Owner(account, index)  # complained of elsewhere
+                return Owner(account, index)  # a check complains about it
         types = {name: count for name, count in owns.items() if name != CPUS}
         return Owner(account, index, types=types, cpus=owns.get(CPUS))
 
     @cached_property
     def of_nodes(self) -> Mapping[str, Owner]:
-        """The owner of each node that has one."""
+        """The owner of each owned node."""
         return {name: owner for owner in reversed(self.owners) for name in owner.nodes}
 
     @cached_property
@@ -77,8 +77,8 @@ class Ownership:
     def limits(self, owner: Owner) -> Amounts:
         """Return the limit on all jobs of an owner's account together: what it owns, and its share of CPUs and memory.
 
-        An owner of nodes has none: its partitions have its nodes and no others. GPU types and CPUs are exact: who owns
-        GPUs of one type has a limit of 0 on all others.
+        An owner of nodes has no such limit: its partitions have its nodes and no others. GPU types and CPUs are exact:
+        an owner of one GPU type has a limit of 0 on all others.
         """
         group = owner.account.limits.group
         if not owner.shares:

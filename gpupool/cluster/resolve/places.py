@@ -1,4 +1,4 @@
-"""Where the parts of storage are, as clients see it."""
+"""Paths of storage, as clients see them."""
 
 import posixpath
 
@@ -7,12 +7,12 @@ from gpupool.unix import within
 
 
 def at(site: Site, key: str) -> str:
-    """Return where clients mount an export."""
+    """Return the mount point of an export."""
     return site.inventory.storage.exports[key].at or posixpath.join(site.inventory.storage.mount_root, key)
 
 
 def behind_links(site: Site, path: str) -> str:
-    """Return a client's path with the links of the inventory followed; as it is where they lead in a circle."""
+    """Return a client's path after following the inventory's links; unchanged if they form a cycle."""
     storage = site.inventory.storage
     links = {**storage.links, **space_links(site)}
     now = path
@@ -25,7 +25,7 @@ def behind_links(site: Site, path: str) -> str:
 
 
 def space_links(site: Site) -> dict[str, str]:
-    """Return the links to labs' spaces, link to target."""
+    """Return the target of each link to a lab's space."""
     storage = site.inventory.storage
     return {
         f"/srv/{account}/{space}": at(site, key)
@@ -36,16 +36,16 @@ def space_links(site: Site) -> dict[str, str]:
 
 
 def export_of(site: Site, path: str) -> str | None:
-    """Return the export on which a client's path lies, links followed; None for a node's own."""
+    """Return the export that contains a client's path, links followed; None for a local path."""
     real = behind_links(site, path)
     keys = [key for key in site.inventory.storage.exports if within(real, at(site, key))]
     return max(keys, key=lambda key: len(at(site, key)), default=None)
 
 
 def on_server(site: Site, path: str) -> tuple[str, str]:
-    """Return (server, path there) of a client's path; ("", path) of one on no export.
+    """Return (server, path there) of a client's path; ("", path) for a local path.
 
-    What the site mounts is on no node: its server is the export itself, in words.
+    For an export that the site mounts, the server is a phrase for messages.
     """
     key = export_of(site, path)
     real = behind_links(site, path)
@@ -58,5 +58,5 @@ def on_server(site: Site, path: str) -> tuple[str, str]:
 
 
 def fixed(path: str) -> str:
-    """Return the part of a path that is the same for everybody."""
+    """Return the directory at the beginning of a path that is the same for all users."""
     return posixpath.dirname(path.partition("{")[0]) if "{" in path else path

@@ -1,4 +1,4 @@
-"""Which ZFS pools a node has, and which dataset of them a path is; for checks and for what is compiled."""
+"""The ZFS pools of a node, and the dataset of a path; for checks and for compile."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from gpupool.unix import within
 
 @dataclass(frozen=True)
 class Placed:
-    """A pool as one node has it: its key in the inventory, what zfs calls it and where its top is mounted."""
+    """A pool on one node: its key in the inventory, its name in ZFS, and its mount point."""
 
     key: str
     name: str
@@ -28,12 +28,12 @@ def pools_on(storage: Storage, node: str, select: Callable[[str], Collection[str
 
 
 def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
-    """Return the dataset that a zfs directory is, in any of these pools; None where it lies in none of them."""
+    """Return the dataset of a directory on ZFS, in one of these pools; None if it is in none of them."""
     dataset = entry.dataset if isinstance(entry, Export) else None
     if dataset is not None:
         return dataset if any(dataset.split("/")[0] == pool.name for pool in pools) else None
     path = entry.path or ""
-    # the innermost, where one pool is mounted within another
+    # The innermost pool comes first, in case one is mounted inside another.
     for pool in sorted(pools, key=lambda pool: -len(pool.at)):
         if within(path, pool.at):
             return f"{pool.name}{path[len(pool.at.rstrip('/')) :]}".rstrip("/")

@@ -1,4 +1,4 @@
-"""How much CPU and memory is left beside GPUs, and what a lab's limits must allow so that it can use all of its own."""
+"""CPUs and memory that are left beside GPUs, and what a lab's limits must allow so that it can use all its GPUs."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from gpupool.cluster.schema.machines import Hardware
 
 @dataclass(frozen=True)
 class Beside:
-    """A node of several GPUs whose other jobs hold the most: CPUs that are not kept, and MiB of memory.
+    """The maximum that other jobs may hold on a node with several GPUs: CPUs that are not kept, and MiB of memory.
 
-    `memory` is what Slurm has there; `taken` what jobs on all other GPUs and on the `cpus` may hold.
+    `memory` is what Slurm has there; `taken` is what jobs on all other GPUs and on the `cpus` may hold.
     """
 
     cpus: int
@@ -20,7 +20,7 @@ class Beside:
 
 
 def beside_the_last_gpu(site: Site, shape: Hardware, gpus: int, per_gpu: int, per_cpu: int) -> Beside:
-    """Return what jobs may hold beside a node's last GPU with these most MiB for each of their GPUs and CPUs."""
+    """Return what jobs may hold beside a node's last GPU, with these maximums in MiB per GPU and per CPU."""
     cpus = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
     memory = shape.job_memory(site.inventory.slurm.memory_reserve)
     return Beside(cpus, memory, (gpus - 1) * per_gpu + cpus * per_cpu)
@@ -28,26 +28,26 @@ def beside_the_last_gpu(site: Site, shape: Hardware, gpus: int, per_gpu: int, pe
 
 @dataclass(frozen=True)
 class Need:
-    """What a limit of a lab's account allows (None: no limit), and the least that lets the lab use all its GPUs."""
+    """The value of a limit on a lab's account (None: no limit), and the minimum for using all the lab's GPUs."""
 
     allowed: int | None
     least: int
 
     @property
     def is_short(self) -> bool:
-        """Whether the limit keeps the lab from GPUs that it owns."""
+        """Whether the limit prevents the lab from using GPUs that it owns."""
         return self.allowed is not None and self.allowed < self.least
 
 
 def needs_of(site: Site, owner: Owner) -> dict[str, Need]:
-    """Return what the limits on an owner's account must allow, by their keys; memory in MiB."""
+    """Return the need of an owner's account for each key of a limit; memory in MiB."""
     scheduler, group, gpus = site.inventory.scheduler, owner.account.limits.group, owner.gpus
     default, share = scheduler.default_memory.per_gpu or 0, scheduler.lab_share.mem
     memory = gpus * share if group.mem is None and share is not None else group.mem
     most = max((count for _, _, count in site.machines), default=0)
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
-    # Slurm counts a job that waits and names no memory as a whole node's against this limit
+    # Slurm counts a pending job without a memory request as all memory of a node against this limit.
     reserve = site.inventory.slurm.memory_reserve
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     return {

@@ -1,4 +1,4 @@
-"""An inventory with its nodes written out, and what checks and the Cluster are both computed from."""
+"""The Site: an inventory with its nodes expanded, from which checks and the Cluster are computed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from gpupool.slurm.releases import has
 
 @dataclass(frozen=True)
 class Site:
-    """An inventory whose shape is right, its nodes written out, and its files that are not YAML by `folder/name`."""
+    """An inventory of the right shape, with its nodes expanded, and its files that are not YAML by `folder/name`."""
 
     inventory: Inventory
     node_table: NodeTable
@@ -25,7 +25,7 @@ class Site:
 
     @cached_property
     def kept(self) -> dict[object, object]:
-        """What one check has worked out and others ask for, too."""
+        """Results that several checks share."""
         return {}
 
     def accounts_of_kind(self, kind: str) -> list[Account]:
@@ -39,11 +39,11 @@ class Site:
 
     @cached_property
     def account_names(self) -> set[str]:
-        """Names of all accounts."""
+        """The names of all accounts."""
         return {account.name for account in self.inventory.accounts}
 
     def partition_names(self, partition: Partition) -> list[tuple[str, str | None]]:
-        """Return the (name, account) of each partition that an entry stands for."""
+        """Return the (name, account) of each partition that an entry defines."""
         if partition.for_each is None:
             return [(partition.name, None)]
         return [
@@ -52,13 +52,13 @@ class Site:
         ]
 
     def partitions(self) -> Iterator[tuple[Path, Partition]]:
-        """Each partition entry with its path."""
+        """Yield each partition entry with its path."""
         for index, partition in enumerate(self.inventory.partitions):
             yield ("partitions", index), partition
 
     @cached_property
     def machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
-        """Each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
+        """Each kind of compute node with GPUs, once: its first entry, its hardware, its number of GPUs."""
         kinds: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
         for entry in self.inventory.nodes:
             shape, gpus = self.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
@@ -68,7 +68,7 @@ class Site:
 
     @cached_property
     def parted(self) -> list[tuple[NodeEntry, Hardware, int]]:
-        """Those of `machines` that jobs may have parts of: not where all partitions of such nodes give whole ones."""
+        """The `machines` that jobs may use parts of: all but those whose partitions are all exclusive."""
         whole, parts = set[str](), set[str]()
         for _, partition in self.partitions():
             (whole if partition.exclusive else parts).update(self.nodes_of(partition.nodes))
@@ -83,14 +83,14 @@ class Site:
         return (entry.hardware, *entry.gpus.items())
 
     def gpus_of(self, selectors: frozenset[str]) -> int | None:
-        """Return the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
+        """Return the GPUs of all nodes of the selectors; None if a selector is invalid or a node is defined twice."""
         if selectors not in self._gpus:
             try:
                 names = {name for selector in selectors for name in self.node_table.select(selector)}
             except ValueError:
-                return None  # complained of elsewhere
+                return None  # a check complains about it
             by_name = self.node_table.by_name
-            whole = len(by_name) == len(self.node_table.nodes)  # else a node is defined twice
+            whole = len(by_name) == len(self.node_table.nodes)  # otherwise a node is defined twice
             self._gpus[selectors] = sum(sum(by_name[name].entry.gpus.values()) for name in names) if whole else None
         return self._gpus[selectors]
 
@@ -100,12 +100,12 @@ class Site:
 
     @cached_property
     def with_gpus(self) -> frozenset[str]:
-        """Names of the compute nodes that have GPUs."""
+        """Names of the compute nodes with GPUs."""
         nodes = self.node_table.nodes
         return frozenset(node.name for node in nodes if "compute" in node.entry.roles and any(node.entry.gpus.values()))
 
     def pool(self, selectors: frozenset[str]) -> dict[str, int]:
-        """Return what the nodes of any of these selectors have together, by the keys of a limit; memory is nominal."""
+        """Return the sum of resources of the selectors' nodes, by the keys of a limit; memory is nominal."""
         if selectors not in self._pools:
             self._pools[selectors] = self._pool(selectors)
         return self._pools[selectors]
@@ -118,7 +118,7 @@ class Site:
         try:
             names = {name for selector in selectors for name in self.node_table.select(selector)}
         except ValueError:
-            return {}  # complained of elsewhere
+            return {}  # a check complains about it
         entries = [self.node_table.by_name[name].entry for name in names]
         shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
         return {
@@ -129,12 +129,12 @@ class Site:
         }
 
     def nodes_of(self, selector: str | None) -> frozenset[str]:
-        """Return the nodes of a selector; none where it is not said, or names what is not there."""
+        """Return the nodes of a selector; empty if it is None, or invalid."""
         if selector not in self._nodes_of:
             try:
                 self._nodes_of[selector] = frozenset(self.node_table.select(selector) if selector else ())
             except ValueError:
-                self._nodes_of[selector] = frozenset()  # complained of elsewhere
+                self._nodes_of[selector] = frozenset()  # a check complains about it
         return self._nodes_of[selector]
 
     @cached_property
@@ -143,7 +143,7 @@ class Site:
 
     @cached_property
     def pool_nodes(self) -> tuple[str, ...]:
-        """Of nodes with the same ZFS pools the first, in inventory order."""
+        """The first node, in inventory order, of all nodes with the same ZFS pools."""
         first: dict[tuple[str, ...], str] = {}
         for name in self.node_table.by_name if self.inventory.storage.pools else ():
             if pools := self.pools_on(name):
@@ -155,7 +155,7 @@ class Site:
         return pools_on(self.inventory.storage, node, self.nodes_of)
 
     def is_preempted(self, partition: Partition) -> bool:
-        """Return whether all jobs of a partition may be preempted: it says so, or each QoS that it allows does."""
+        """Return whether all jobs of a partition may be preempted: by its tier, or by each QoS that it allows."""
         qos = self.inventory.qos
         named = [name in qos and qos[name].preemptable for name in partition.qos]
         return partition.preemptable or (bool(named) and all(named))
@@ -167,7 +167,7 @@ class Site:
         if partition.allow_accounts and partition.allow_lab_accounts:
             allowed |= {lab.name for lab in self.accounts_of_kind("lab")}
         if partition.allow_accounts and not allowed:
-            return False  # for each of no accounts: the partition does not exist
+            return False  # for_each without accounts: the partition does not exist
         return admits(self._line(account), allowed, partition.deny_accounts)
 
     def admitted(self, partition: Partition) -> list[Account]:
@@ -175,13 +175,13 @@ class Site:
         return [account for account in self.inventory.accounts if self.admits(partition, account.name)]
 
     def _line(self, account: str) -> frozenset[str]:
-        """Return an account and, where partitions go by these too, those above it."""
+        """Return an account and, if this Slurm's partitions admit by them, its ancestors."""
         if not has(self.inventory.slurm.version, "hierarchical AllowAccounts"):
             return frozenset((account,))
         return frozenset(self.with_parents(account))
 
     def with_parents(self, account: str) -> tuple[str, ...]:
-        """Return the names of an account and those above it, nearest first; each once where they go round."""
+        """Return the names of an account and its ancestors, nearest first; each once, even in a cycle."""
         if account not in self._with_parents:
             names: dict[str, None] = {}
             here: str | None = account
@@ -201,7 +201,7 @@ class Site:
 
     @cached_property
     def own_qos(self) -> dict[str, str]:
-        """The default QoS of each account that has one of its own (`default_for`)."""
+        """The default QoS of each account that has one (`default_for`)."""
         qos = self.inventory.qos
         return {account: name for name, entry in reversed(qos.items()) for account in entry.default_for}
 
@@ -210,7 +210,7 @@ class Site:
         return next((name for name, entry in self.inventory.qos.items() if entry.default), "normal")
 
     def default_qos(self, partition: Partition, account: str) -> str:
-        """Return the QoS of an account's jobs without --qos: the account's own, the partition's, the cluster's."""
+        """Return the QoS of an account's jobs without --qos: the account's, the partition's or the cluster's."""
         return self.own_qos.get(account, partition.default_qos or self._default_qos)
 
     def default_qos_in(self, partition: Partition) -> frozenset[str]:

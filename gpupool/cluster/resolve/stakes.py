@@ -1,4 +1,4 @@
-"""What of each lab is at stake where: the nodes that its jobs reach, and how much jobs may hold there for good."""
+"""The nodes where each lab has rights, and how much jobs that are not preempted may hold there."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from gpupool.cluster.resolve.ownership import CPUS, Owner
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Account, Amounts, Partition
 
-ANY = "gpu"  # GPUs of any type; beside the names of types, and CPUS
+ANY = "gpu"  # GPUs of any type; other resources are GPU types, and CPUS
 
 Nodes = frozenset[str]
 
 
 def rights(owner: Owner) -> Iterator[str]:
-    """Yield the resources that an owner has a right to in the pool: GPUs of any type, of a type, CPUs."""
+    """Yield the resources that an owner has a right to in the pool: GPUs of any type, of one type, and CPUs."""
     if owner.number:
         yield ANY
     yield from (gpu for gpu, count in owner.types.items() if count)
@@ -30,20 +30,20 @@ def owned(owner: Owner, resource: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """One inventory's; what is worked out is kept."""
+    """The rights and limits of all labs of a site; results are cached."""
 
     site: Site
 
     @classmethod
     def of(cls, site: Site) -> "Stakes":
-        """Return a site's, the same one for every check."""
+        """Return the Stakes of a site, the same object for every check."""
         kept = site.kept.setdefault(cls, cls(site))
         assert isinstance(kept, cls)
         return kept
 
     @cached_property
     def certain(self) -> bool:
-        """Whether it can be told: not while names or selectors are wrong, which is complained of elsewhere."""
+        """Whether stakes can be computed: not while names or selectors are wrong, about which other checks complain."""
         table = self.site.node_table
         try:
             for _, partition in self.site.partitions():
@@ -76,7 +76,7 @@ class Stakes:
         return below
 
     def lasting(self, account: str) -> list[Partition]:
-        """Return the partitions that admit an account and where its jobs are not preempted."""
+        """Return the partitions that admit an account and do not preempt its jobs."""
         return [
             entry
             for _, entry in self.site.partitions()
@@ -84,7 +84,7 @@ class Stakes:
         ]
 
     def reach(self, account: str) -> Nodes:
-        """Return the nodes of these partitions."""
+        """Return the nodes of the partitions that admit an account and do not preempt its jobs."""
         selectors = frozenset(partition.nodes for partition in self.lasting(account))
         if selectors not in self._reached:
             self._reached[selectors] = frozenset().union(*map(self.site.nodes_of, selectors))
@@ -95,7 +95,7 @@ class Stakes:
         return {}
 
     def at_stake(self, owner: Owner, resource: str) -> Nodes:
-        """Return the nodes of the pool where an owner may find what it has a right to."""
+        """Return the nodes of the pool where an owner may use what it has a right to."""
         reached = self.reach(owner.name)
         if (reached, resource) not in self._at_stake:
             self._at_stake[reached, resource] = frozenset(
@@ -104,7 +104,7 @@ class Stakes:
         return self._at_stake[reached, resource]
 
     def nodes_of(self, owner: Owner) -> Nodes:
-        """Return the nodes where an owner has a right to anything: its own, and those at stake in the pool."""
+        """Return the nodes where an owner has any right: its own, and those at stake in the pool."""
         return owner.nodes.union(*(self.at_stake(owner, resource) for resource in rights(owner)))
 
     @cached_property
@@ -127,7 +127,7 @@ class Stakes:
         return self.site.ownership.limits(owner) if owner else account.limits.group
 
     def limit(self, account: Account, resource: str) -> float:
-        """Return the most of a resource that the account's own limit lets it hold; infinity without one."""
+        """Return the maximum of a resource that the account's own limit allows; infinity without a limit."""
         group = self._group(account)
         amounts = (
             [group.cpu] if resource == CPUS else [group.gpu, *([] if resource == ANY else [group.gpus.get(resource)])]
@@ -147,11 +147,11 @@ class Stakes:
         return any(self.limit(each, resource) < inf for each in self._chain(account))
 
     def most_held(self, where: Nodes, resource: str) -> float:
-        """Return how much of a resource jobs may hold on these nodes for good; infinity without a limit."""
+        """Return how much of a resource jobs may hold on these nodes without preemption; infinity without a limit."""
         return sum(self._held(account, where, resource)[0] for account in self._below.get(None, []))
 
     def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
-        """Return what an account and those below it may hold, and on which of the nodes."""
+        """Return how much an account and those below it may hold, and on which of the nodes."""
         below = [self._held(child, where, resource) for child in self._below.get(account.name, [])]
         mine = self.reach(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))

@@ -2,14 +2,14 @@
 
 from gpupool.unix import within
 
-# with all that is in them
+# Directories of the system, with everything below them.
 _SYSTEMS = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc", "/root", "/run"),
     *("/sbin", "/sys", "/tmp", "/usr", "/var"),
 )
-# among them those in which there is room for others
+# Directories of the system in which others may have a directory.
 _ROOMY = ("/usr/local", "/var/lib", "/var/local", "/var/opt", "/var/spool")
-# what Debian, its packages and gpupool have in these
+# Used in these by Debian, its packages and gpupool.
 _TAKEN = (
     *(
         f"/usr/local/{name}"
@@ -19,7 +19,7 @@ _TAKEN = (
     *("/var/lib/private", "/var/lib/systemd", "/var/lib/ucf", "/var/spool/cron", "/var/spool/mail"),
     "/var/spool/slurmd",
 )
-# fit to be mounted on or given to others, but their top is everybody's
+# Directories that are shared: what is below them may have any use, they themselves may not.
 _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")
 
 

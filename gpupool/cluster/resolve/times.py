@@ -8,15 +8,15 @@ from gpupool.cluster.schema.scheduling import Scheduler
 
 
 def default_time(partition: Partition, scheduler: Scheduler) -> int | None:
-    """Return the time limit of a partition's jobs without --time, in seconds; None where it is max_time."""
+    """Return the time limit of a partition's jobs without --time, in seconds; None if it is max_time."""
     if partition.default_time is not None or scheduler.default_time is None:
         return partition.default_time
-    # the whole cluster's is cut off where a partition is shorter
+    # In a partition with a shorter max_time, the cluster's default is cut off.
     return min(scheduler.default_time, partition.max_time or scheduler.default_time)
 
 
 def times_without_request(site: Site, account: str, *, gpus: bool) -> Iterator[tuple[int, str]]:
-    """Yield (seconds, partition) that an account's jobs without --time get; with `gpus`, where nodes have any."""
+    """Yield (seconds, partition) of an account's jobs without --time; with `gpus`, only where nodes have GPUs."""
     for _, partition in site.partitions():
         time = default_time(partition, site.inventory.scheduler) or partition.max_time
         usable = not gpus or site.gpus_of(frozenset({partition.nodes}))
@@ -25,13 +25,13 @@ def times_without_request(site: Site, account: str, *, gpus: bool) -> Iterator[t
 
 
 def walls_of_default_qos(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
-    """Yield (QoS, seconds) of each QoS with a wall that a partition's jobs without --qos may have."""
+    """Yield (QoS, seconds) for each QoS with a wall that a partition's jobs without --qos may have."""
     defaults = site.default_qos_in(partition)
     return ((name, wall) for name, wall in _walls_of_qos(site, partition) if name in defaults)
 
 
 def walls_of_other_qos(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
-    """Yield (QoS, seconds) of each QoS with a wall that jobs may name in a partition, the default ones aside."""
+    """Yield (QoS, seconds) for each QoS with a wall that jobs may request in a partition, default ones excluded."""
     defaults = site.default_qos_in(partition)
     return ((name, wall) for name, wall in _walls_of_qos(site, partition) if name not in defaults)
 
@@ -43,7 +43,7 @@ def _walls_of_qos(site: Site, partition: Partition) -> Iterator[tuple[str, int]]
 
 
 def walls_of_accounts(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
-    """Yield (account, seconds) of each account with a wall that may submit to a partition."""
+    """Yield (account, seconds) for each account with a wall that may submit to a partition."""
     for account in site.inventory.accounts:
         wall = account.limits.per_job.wall
         if wall is not None and site.admits(partition, account.name):
