@@ -1,1 +1,1 @@
-"""Nodes as containers: the cluster of an inventory on one machine, with a real systemd and sshd in each node."""
+"""Nodes as containers: the cluster of an inventory on one machine, with real systemd and sshd in each node."""

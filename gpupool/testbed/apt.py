@@ -1,4 +1,4 @@
-"""Debian packages that this machine itself needs for a testbed."""
+"""Debian packages that this machine needs for a testbed."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 
 def install(packages: list[str]) -> str | None:
-    """Install packages where we are root on a Debian; return why not, in words, or None when they are there."""
+    """Install packages if we are root on Debian; return None, or the reason why they are not installed."""
     if not shutil.which("apt-get"):
         return "this is not Debian"
     if os.geteuid() != 0:

@@ -1,10 +1,10 @@
-"""What a container does before systemd: it turns docker's surroundings into those of a machine."""
+"""The commands of a container before systemd starts: they turn docker's environment into that of a machine."""
 
 from gpupool.compile.slurm.gres import V1_MOUNT
 from gpupool.compile.system.devices import MAJOR
 from gpupool.shell import shell_file, values
 
-# Slurm's v1 plugin wants these, each at <mount point>/<controller>.
+# Slurm's cgroup/v1 plugin needs these, each at <mount point>/<controller>.
 V1_CONTROLLERS = ("devices", "cpuset", "memory", "freezer")
 NVIDIA_CONTROL = 255
 
@@ -12,7 +12,7 @@ _SCRIPT = shell_file(__package__, "boot.sh")
 
 
 def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key: str, testbed: str = "") -> str:
-    """Return the shell text that a container starts with, each time it starts."""
+    """Return the shell text that a container runs at each start."""
     assignments = values(
         resolv="".join(f"nameserver {address}\n" for address in nameservers),
         login=public_key.strip(),
@@ -26,7 +26,7 @@ def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key:
 
 
 def gpu_minors(gpus: int) -> tuple[int, ...]:
-    """Return the device numbers of that many GPUs and of the driver's control device."""
+    """Return the minor device numbers of that many GPUs and of the driver's control device."""
     return (*range(gpus), NVIDIA_CONTROL) if gpus else ()
 
 

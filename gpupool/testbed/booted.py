@@ -1,4 +1,4 @@
-"""Waiting until the nodes of a testbed have booted: containers by docker, machines by SSH."""
+"""Wait until the nodes of a testbed have booted: ask containers through docker, virtual machines over SSH."""
 
 import time
 from pathlib import Path
@@ -8,18 +8,18 @@ from gpupool.testbed import docker, keys, look, vm
 from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import Container, Spec
 
-BOOT_SECONDS = 300.0  # thirty times what a quiet machine takes: it is not going to
-# So long we wait for a node's last services: on a cluster that is set up, some wait for another node.
+BOOT_SECONDS = 300.0  # thirty times as long as on an idle machine: then it has failed
+# Longest wait for a node's last services: after an apply, some of them wait for another node.
 SETTLE_SECONDS = 20.0
 
-# A key made after the container was (its folder got lost) is let in too.
+# Also authorizes a key that is newer than the container (the testbed's folder was lost).
 _ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/authorized_keys\n'
 
 Ready = list[tuple[Container, look.ProbeResult]]
 
 
 def wait_until_ready(spec: Spec, folder: Path, key: Path) -> Ready:
-    """Return what was found on each node once it lets us in; `key` is the testbed's private one."""
+    """Return the probe of each node as soon as it accepts SSH; `key` is the testbed's private key."""
     public_key = keys.public_path(key).read_text().strip()
     into = vm.ssh_config(spec, folder, key) if spec.machines else Path()
 
@@ -30,13 +30,13 @@ def wait_until_ready(spec: Spec, folder: Path, key: Path) -> Ready:
 
 
 def still_starting(ready: Ready) -> list[str]:
-    """Return a sentence for each node whose services take their time."""
+    """Return a warning for each node whose services are still starting."""
     late = [box.name for box, seen in ready if seen.system not in ("running", "degraded")]
     return [f"{name} is still starting services: run systemctl list-jobs on it" for name in late]
 
 
 def _ready(spec: Spec, box: Container, public_key: str) -> look.ProbeResult:
-    """Wait until a node has booted, all but services that take their time, and return what was found there."""
+    """Wait until a node has booted, except slow services, and return its probe; TestbedError if it stops or is late."""
     began = time.monotonic()
     name = spec.part(box.name)
     probe = look.read("")

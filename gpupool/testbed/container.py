@@ -1,4 +1,4 @@
-"""One container of a testbed: the docker command line that makes it, and the mark that says what it was made from."""
+"""One container of a testbed: the docker command line that creates it, and a digest of its properties."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 
 
 def shape(spec: Spec, box: Container) -> str:
-    """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
+    """Return a digest of the properties that cannot change in an existing container, except its image."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
     own = [*box.disks, box.nests, *(["switches"] if box.switches else []), *([box.devices] if box.devices else [])]
     facts = [
@@ -38,11 +38,11 @@ def create(
         *_machine(),
         *_gpus(box.gpus + box.devices),
         *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
-        # docker removes those without a name together with the container
+        # docker removes volumes without a name together with the container
         *(word for path in box.disks for word in ("--volume", path)),
-        # /root is root's alone
+        # only root can open /root
         *(("--mount", f"type=bind,source={docker.socket()},target=/root/docker.sock") if box.switches else ()),
-        # users' namespaces get a /proc of their own only where nothing covers parts of it
+        # users' namespaces can mount /proc only if docker masks no part of it
         *(("--security-opt", "systempaths=unconfined") if box.nests else ()),
         *LOG_OPTIONS,
         *(image, "/bin/sh", "-c", start),
@@ -50,7 +50,7 @@ def create(
 
 
 def anchor(spec: Spec, image: str) -> list[str] | None:
-    """Return the arguments for a sleeping container: volumes in memory outlive the moment when all nodes are off."""
+    """Return the arguments for a sleeping container, which keeps volumes in memory while all nodes are off."""
     held = [volume.key for volume in spec.volumes if volume.kind == "tmpfs"]
     if not held:
         return None
@@ -64,7 +64,7 @@ def anchor(spec: Spec, image: str) -> list[str] | None:
 
 
 def _machine() -> list[str]:
-    """Return what lets systemd run: rights over its namespaces, but not this machine's clock, modules or limits."""
+    """Return docker's options for systemd: all rights except over this machine's clock, modules and limits."""
     return [
         *("--env", "container=docker", "--cgroupns", "private"),
         *("--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME", "--cap-drop", "SYS_MODULE"),
@@ -75,6 +75,6 @@ def _machine() -> list[str]:
 
 
 def _gpus(count: int) -> list[str]:
-    # One rule a device: with a wildcard a job's own deny rule has no effect under v1.
+    # One rule for each device: under v1, a wildcard would override a job's own deny rule.
     rules = [f"c {MAJOR}:{minor} rwm" for minor in boot.gpu_minors(count)]
     return [word for rule in rules for word in ("--device-cgroup-rule", rule)]

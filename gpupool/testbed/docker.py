@@ -1,4 +1,4 @@
-"""The docker command line, called in one place: arguments in, text out, failures as sentences."""
+"""The docker command line, called in one place: it returns text, and failures are TestbedErrors."""
 
 import json
 import os
@@ -8,12 +8,12 @@ from typing import Any
 
 from gpupool.errors import TestbedError
 
-HANGS = 600.0  # seconds after which a command is given up: a busy machine may take its time
+HANGS = 600.0  # seconds after which a command has failed: a busy machine may be slow
 _running: set["subprocess.Popen[str]"] = set()
 
 
 def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS) -> str:
-    """Run `docker ARGS` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
+    """Run `docker ARGS` and return its standard output; TestbedError after a failure or the timeout (seconds)."""
     done = attempt(args, stdin=stdin, timeout=timeout)
     if done.returncode:
         raise TestbedError(f"docker {args[0]} failed: {reason(done)}")
@@ -23,11 +23,11 @@ def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS
 def attempt(
     args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS
 ) -> subprocess.CompletedProcess[str]:
-    """Run `docker ARGS` and return what came of it, good or bad; only a missing docker or a timeout raises."""
+    """Run `docker ARGS` and return the result, failed or not; TestbedError without docker or after the timeout."""
     command = ["docker", *args]
     try:
-        # Ctrl-C is for us alone: a docker killed halfway leaves things that nobody has named yet. And standard input
-        # is never docker's unless we have something for it: it would eat what a person types at a later question.
+        # A session apart, because docker killed by Ctrl-C leaves things without a name. Standard input is closed to
+        # docker unless we have input for it: it would consume the admin's answers to later questions.
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
@@ -59,13 +59,13 @@ def socket() -> str:
 
 
 def stop_waiting() -> None:
-    """End every docker command that is under way, so that those who wait for one can tidy up and go."""
+    """Kill every running docker command, so that threads that wait for one can clean up and end."""
     for process in tuple(_running):
         process.kill()
 
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the last line docker wrote to its standard error, without its own prefixes."""
+    """Return the last line of docker's standard error, without docker's prefixes."""
     hints = ("See '", "Run 'docker ", "Usage:")
     lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(hints)]
     message = lines[-1] if lines else f"exit {done.returncode}"
@@ -75,7 +75,7 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def name_is_taken(done: subprocess.CompletedProcess[str]) -> bool:
-    """Return whether docker made no container because another one has its name."""
+    """Return whether docker created no container because the name is in use."""
     return "already in use by container" in done.stderr
 
 
@@ -85,12 +85,12 @@ def is_stopped(done: subprocess.CompletedProcess[str]) -> bool:
 
 
 def is_forbidden(errors: str) -> bool:
-    """Return whether this user may not ask the daemon, by what docker printed."""
+    """Return whether docker's standard error says that this user may not use the daemon."""
     return "permission denied" in errors.lower()
 
 
 def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what docker knows of these containers, networks or volumes, by name; unknown ones are left out."""
+    """Return `docker inspect` of these containers, networks or volumes, by name, without unknown names."""
     if not names:
         return {}
     done = attempt([kind, "inspect", *names])
@@ -101,14 +101,14 @@ def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def labelled(kind: str, label: str) -> list[str]:
-    """Return the names of all containers, networks or volumes that carry this label (`key` or `key=value`)."""
+    """Return the names of all containers, networks or volumes with this label (`key` or `key=value`)."""
     listing = {"container": ["ps", "--all"], "network": ["network", "ls"], "volume": ["volume", "ls"]}[kind]
     form = "{{.Names}}" if kind == "container" else "{{.Name}}"
     return run([*listing, "--filter", f"label={label}", "--format", form]).split()
 
 
 def labels(label: str) -> set[str]:
-    """Return the values that this label has on any container, network or volume."""
+    """Return all values of this label on containers, networks and volumes."""
     form = '{{.Label "' + label + '"}}'
     listings = (["ps", "--all"], ["network", "ls"], ["volume", "ls"])
     return {

@@ -1,4 +1,4 @@
-"""A docker daemon that answers: found, started or, for root on Debian, installed; else one sentence why not."""
+"""A docker daemon that answers: found, started or, for root on Debian, installed; otherwise the reason why not."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ ANSWER_SECONDS = 30.0
 
 
 def ensure(*, may_install: bool = True) -> str:
-    """Return the version of a docker daemon that answers, after starting or installing it where root may."""
+    """Return the version of a docker daemon that answers; root starts or installs it if needed. Else TestbedError."""
     if not _there():
         if not may_install or not _is_root():
             raise TestbedError(_not_installed())
@@ -35,7 +35,7 @@ def ensure(*, may_install: bool = True) -> str:
 
 
 def _there() -> bool:
-    """Return whether the programs we need are here; a daemon on another host needs the client only."""
+    """Return whether docker's programs are installed; for a daemon on another host, the client is enough."""
     return bool(shutil.which("docker") and (shutil.which("dockerd") or os.environ.get("DOCKER_HOST") or _ask()[0]))
 
 
@@ -58,7 +58,7 @@ def _not_there(host: str) -> str:
 
 
 def _ask() -> tuple[str, str]:
-    """Return the daemon's version, or nothing and what docker said instead."""
+    """Return the daemon's version and "", or "" and docker's error."""
     if not shutil.which("docker"):
         return "", "docker is not installed"
     try:
@@ -74,7 +74,7 @@ def _install() -> None:
             "docker is not installed on this machine, which is not Debian: install docker, then run this again"
         )
     packages = ["docker.io", "iptables"]
-    if not shutil.which("docker"):  # a package of its own since Debian 13; part of docker.io before
+    if not shutil.which("docker"):  # a separate package since Debian 13; before, part of docker.io
         known = subprocess.run(["apt-cache", "show", "docker-cli"], capture_output=True, check=False)
         packages += ["docker-cli"] if known.returncode == 0 else []
     if why := apt.install(packages):
@@ -82,7 +82,7 @@ def _install() -> None:
 
 
 def _start() -> None:
-    """Start the daemon by systemd where it rules, else as a process of its own that outlives us."""
+    """Start the daemon with systemd if it runs here, otherwise as a process that outlives this one."""
     if Path("/run/systemd/system").is_dir():
         done = subprocess.run(["systemctl", "start", "docker"], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -91,7 +91,7 @@ def _start() -> None:
     forget_if_dead(Path("/var/run/docker.pid"), "dockerd")
     forget_if_dead(Path("/var/run/docker/containerd/containerd.pid"), "containerd")
     LOG.parent.mkdir(parents=True, exist_ok=True)
-    # It outlives us: what is said to us alone, such as a temporary folder that goes with us, is nothing to it.
+    # The daemon outlives us, so variables for this process alone, such as a temporary folder, are removed.
     env = {name: text for name, text in os.environ.items() if name != "TMPDIR" and not name.startswith("GPUPOOL_")}
     nowhere = subprocess.DEVNULL
     with LOG.open("ab") as log:
@@ -99,9 +99,9 @@ def _start() -> None:
 
 
 def forget_if_dead(pid_file: Path, name: str) -> None:
-    """Remove the pid file of a daemon that was killed; docker refuses to start while the number is in use at all.
+    """Remove the pid file of a killed daemon: docker refuses to start while any process has this number.
 
-    It is in use when another process got it, and as long as nobody has taken note of the daemon's death (a zombie).
+    Another process may have the number, or the dead daemon itself, as a zombie.
     """
     try:
         status = Path(f"/proc/{int(pid_file.read_text())}/status").read_text()

@@ -1,4 +1,4 @@
-"""What the machine under the testbed is like: its cgroups, name servers, proxies, mirrors and certificates."""
+"""Properties of the machine under the testbed: cgroups, name servers, proxies, mirrors and certificates."""
 
 import ipaddress
 import os
@@ -14,7 +14,7 @@ _INOTIFY_PER_NODE = 32
 
 
 def host_cgroups() -> Literal["v1", "v2"]:
-    """Return `v1` where the devices controller is v1 (hybrid hosts too), `v2` where there is only v2."""
+    """Return `v1` if the devices controller is v1 (also on hybrid hosts), otherwise `v2`."""
     try:
         lines = Path("/proc/cgroups").read_text().splitlines()
     except OSError:
@@ -24,7 +24,7 @@ def host_cgroups() -> Literal["v1", "v2"]:
 
 
 def nameservers() -> tuple[str, ...]:
-    """Return the name servers that containers can reach too: loopback ones are of use to this machine only."""
+    """Return the name servers that containers can reach, too: not those on loopback addresses."""
     for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
         try:
             addresses = re.findall(r"^nameserver\s+(\S+)", path.read_text(), flags=re.MULTILINE)
@@ -45,7 +45,7 @@ def _is_local(address: str) -> bool:
 
 
 def proxies() -> dict[str, str]:
-    """Return the proxy settings of this process and, where it has none, those of apt."""
+    """Return the proxy settings of this process; for a missing one, apt's."""
     settings = {name: os.environ[name] for name in _PROXIES if os.environ.get(name)}
     if shutil.which("apt-config"):
         for name in ("http", "https"):
@@ -56,7 +56,7 @@ def proxies() -> dict[str, str]:
 
 
 def mirror() -> str | None:
-    """Return the Debian mirror that this machine's apt uses, if it is a Debian with one."""
+    """Return the Debian mirror of this machine's apt; None if there is none."""
     if not shutil.which("apt-get"):
         return None
     output = _output(
@@ -66,7 +66,7 @@ def mirror() -> str | None:
 
 
 def apt_options() -> tuple[str, ...]:
-    """Return mmdebstrap's options for what apt accepts of mirrors here, such as the old dates of a frozen one."""
+    """Return mmdebstrap's options for checks that apt leaves out on this machine, such as the date of a mirror."""
     if not shutil.which("apt-config"):
         return ()
     accepts = ("Acquire::Check-Valid-Until", "Acquire::Check-Date")
@@ -75,13 +75,13 @@ def apt_options() -> tuple[str, ...]:
 
 
 def certificates() -> dict[str, str]:
-    """Return the certificate authorities an admin added to this machine, file name to text."""
+    """Return the certificate authorities that an admin has added to this machine: file name -> text."""
     folder = Path("/usr/local/share/ca-certificates")
     return {path.name: path.read_text() for path in sorted(folder.glob("*.crt"))} if folder.is_dir() else {}
 
 
 def allow_inotify(nodes: int) -> str | None:
-    """Let that many systemds watch files at once, or return the sentence that says how an admin can."""
+    """Raise the inotify limit for that many systemds; return a message with the command if only an admin can."""
     need = 128 + nodes * _INOTIFY_PER_NODE
     try:
         if int(_INOTIFY.read_text()) >= need:

@@ -1,4 +1,4 @@
-"""Images of nodes, each named by a digest of what it is made from: there is one already, or it is built now."""
+"""Images of nodes, named by a digest of their recipe; an image is built if it does not exist."""
 
 import fcntl
 import os
@@ -16,10 +16,10 @@ from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.parallel import parallel
 
 CACHE_VOLUME = "gpupool-apt-cache"
-BUILD_LABEL = "gpupool.build"  # of a container in which something is made: what only_builder calls it
-BUILD_SHARES = 8192  # of CPU, as much as eight nodes: somebody waits for it, and cannot begin before
+BUILD_LABEL = "gpupool.build"  # of a container that builds an image or a disk: its name for only_builder
+BUILD_SHARES = 8192  # of CPU, as much as eight nodes: other work waits for the image
 COMPONENTS = "main contrib non-free non-free-firmware"
-BUILD_SECONDS = 7200.0  # a quiet machine needs minutes; one that hangs is to be told from one that is slow
+BUILD_SECONDS = 7200.0  # an idle machine needs minutes; a slow build must not count as a hang
 _PULL_SECONDS = 120.0
 
 Tell = Callable[[str], None]
@@ -27,11 +27,11 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Line:
-    """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it.
+    """Images of one kind: their name, and the shell texts that make the base image and the layers on it.
 
-    `before` runs first of all and is no part of a name: it levels what differs between plain Debians. The first image
-    stands on plain Debian, or `on` the first one of another line; the others on it, or on the one with the packages in
-    `shared`, where they have those and more: what most nodes have is installed once.
+    `before` runs first and is not part of the name: it removes differences between plain Debian images. The base image
+    is made from plain Debian, or from the base image of the line `on`. An image that has all packages in `shared` and
+    more is made from the image with these, so that common packages are installed once; others from the base image.
     """
 
     repository: str
@@ -47,8 +47,8 @@ NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer, shared=fro
 
 
 def base_tag(suite: str, line: Line = NODES) -> str:
-    """Return the name of the image that a node without packages of its own gets."""
-    # Proxies, mirrors and certificates are this machine's: they change how an image is made, not what a node is.
+    """Return the name of the image for a node without additional packages."""
+    # Without this machine's proxies, mirrors and certificates: they change how an image is built, not its contents.
     below = base_tag(suite, line.on) if line.on else suite
     return f"{line.repository}:{suite}-{recipe.key(below, line.base({}, {}))}"
 
@@ -62,20 +62,20 @@ def layer_tag(suite: str, packages: Collection[str], line: Line = NODES) -> str:
 
 
 def _below(packages: Collection[str], line: Line) -> frozenset[str]:
-    """Return the packages of the image that the one with these packages is made from."""
+    """Return the packages of the image from which the image with these packages is made."""
     return line.shared if line.shared < frozenset(packages) else frozenset()
 
 
 def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line = NODES) -> dict[frozenset[str], str]:
-    """Return an image for each set of packages, building those that are not here yet, two at a time."""
+    """Return an image for each set of packages; build missing images, a few at a time."""
     tags = {packages: layer_tag(suite, packages, line) for packages in sets}
     missing = [packages for packages, tag in tags.items() if not is_here(tag)]
     if missing:
         _ensure_base(suite, line, tell)
-        # What others stand on comes first and alone: nobody here waits for a lock that somebody else here holds.
+        # The shared image is built before the others, so that no thread waits for a lock of another thread.
         if any(_below(packages, line) for packages in missing):
             _ensure_layer(suite, line.shared, line, tell)
-        # The larger ones first: they take the longest.
+        # Larger images first: they take longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
         parallel(
             lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2)
@@ -116,10 +116,10 @@ def is_here(tag: str) -> bool:
 
 
 def _build(origin: str, tag: str, script: str) -> None:
-    """Run a script in a container of an image and keep the result under a name: all of it, or nothing."""
+    """Run a script in a container of an image, and commit the result as `tag` only if the script succeeds."""
     name = build_name(tag)
     docker.attempt(["rm", "--force", name])  # left by a build that was killed
-    # The script comes by standard input, so that neither it nor a proxy's password stays in the image.
+    # The script comes from standard input, so that neither it nor a proxy's password stays in the image.
     start = ["run", "--interactive", "--name", name, "--hostname", name, "--network", "host"]
     start += ["--label", f"{BUILD_LABEL}={tag}", "--cpu-shares", str(BUILD_SHARES)]
     done = docker.attempt(
@@ -135,18 +135,18 @@ def _build(origin: str, tag: str, script: str) -> None:
 
 
 def build_name(tag: str) -> str:
-    """Return the name of the container in which an image, or a disk, is made."""
+    """Return the name of the container that builds an image or a disk."""
     return f"gpupool-build-{tag.rpartition('-')[2]}"
 
 
 def _complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """Return apt's own words where there are some, for they name the package."""
+    """Return apt's first error, which names the package, or else docker's."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
     return lines[0].removeprefix("E: ") if lines else docker.reason(done)
 
 
 def _debian(suite: str, tell: Tell) -> str:
-    """Return an image of plain Debian: the registry's where one answers, else one made from a mirror."""
+    """Return an image of plain Debian: pulled from the registry if it answers, otherwise made from a mirror."""
     official = f"debian:{suite}"
     if is_here(official) or _is_pulled(official):
         return official
@@ -183,7 +183,7 @@ def _bootstrap(suite: str, tag: str) -> None:
 
 
 def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
-    """Return exit code and standard error; at Ctrl-C mmdebstrap has time to remove its tree."""
+    """Return a command's exit code and standard error; after Ctrl-C, mmdebstrap has 30 s to remove its tree."""
     env = {**os.environ, **host.proxies()}
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=env) as process:
@@ -196,9 +196,9 @@ def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
 
 
 def _sources(suite: str) -> str | None:
-    """Return apt's sources where this machine uses a mirror of its own, None where mmdebstrap knows best.
+    """Return apt's sources if this machine uses a private mirror, None for Debian's archive.
 
-    Debian's own archive is left to mmdebstrap, which adds the security updates to it.
+    mmdebstrap itself knows Debian's archive, with the security updates.
     """
     mirror = host.mirror()
     if mirror is None or mirror.split("//")[-1].split("/")[0].endswith(".debian.org"):
@@ -208,9 +208,9 @@ def _sources(suite: str) -> str | None:
 
 @contextmanager
 def only_builder(tag: str, *, wait: bool = True) -> Iterator[None]:
-    """Hold the right to build this image, across threads and processes; a killed holder lets go of it.
+    """Hold the lock for building this image, across threads and processes; it ends with the process.
 
-    Without `wait`, a BlockingIOError says that somebody else holds it.
+    Without `wait`, BlockingIOError if the lock is held.
     """
     with (cache.folder() / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -218,12 +218,12 @@ def only_builder(tag: str, *, wait: bool = True) -> Iterator[None]:
 
 
 def remove_abandoned() -> list[str]:
-    """Remove containers in which somebody who was killed was building, and return their names."""
+    """Remove containers of builds that were killed, and return their names."""
     gone = []
     form = '{{.Names}} {{.Label "' + BUILD_LABEL + '"}}'
     for line in docker.run(["ps", "--all", "--filter", f"label={BUILD_LABEL}", "--format", form]).splitlines():
         name, _, tag = line.partition(" ")
-        if name != build_name(tag):  # made of an image: that has the labels of what it was made in
+        if name != build_name(tag):  # a container of a built image inherits the label of its build
             continue
         with suppress(BlockingIOError), only_builder(tag, wait=False):
             docker.attempt(["rm", "--force", "--volumes", name])

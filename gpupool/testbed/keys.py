@@ -1,4 +1,4 @@
-"""The testbed's way in: one SSH key of its own, and host keys read from the containers before the first connect."""
+"""SSH access to a testbed: its own SSH key, and host keys read from the containers before the first connection."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ from gpupool.errors import TestbedError
 from gpupool.testbed.spec import Container
 
 KEY_TYPE = "ed25519"
-#: What OpenSSH agrees on by itself withstands quantum computers, and costs a tenth of a second of CPU each time.
+#: OpenSSH's default is post-quantum, and costs a tenth of a second of CPU for each connection.
 KEY_EXCHANGE = "KexAlgorithms ^ecdh-sha2-nistp256"
 
 
 def ensure_key(folder: Path) -> Path:
-    """Return the private key in this folder, made on first use; its public half stands beside it as `.pub`."""
+    """Return the path of the private key in this folder, created on first use together with its `.pub` file."""
     key = folder / "id_ed25519"
     if key.exists() and public_path(key).exists():
         return key
@@ -34,12 +34,12 @@ def ensure_key(folder: Path) -> Path:
 
 
 def public_path(key: Path) -> Path:
-    """Return where the public half of a key is."""
+    """Return the path of the public key of a private key."""
     return key.with_name(key.name + ".pub")
 
 
 def known_hosts(pairs: Sequence[tuple[Container, str]]) -> str:
-    """Return known_hosts lines: each node by name, full name and address, with the public key it was read to have."""
+    """Return known_hosts lines: name, full name and address of each node, with the public key read from it."""
     return "".join(f"{_names(box)} {' '.join(key.split()[:2])}\n" for box, key in pairs)
 
 
@@ -48,7 +48,7 @@ def _names(box: Container) -> str:
 
 
 def ssh_config(containers: tuple[Container, ...], key: Path, hosts: Path, port: int = 22) -> str:
-    """Return a configuration for ssh -F that reaches each node by its name, and checks its host key."""
+    """Return a configuration for `ssh -F` that connects to each node by its name, and checks its host key."""
     common = (
         f"  User root\n  Port {port}\n  IdentityFile {_quoted(key)}\n  IdentitiesOnly yes\n"
         f"  UserKnownHostsFile {_quoted(hosts)}\n  GlobalKnownHostsFile /dev/null\n"
@@ -66,7 +66,7 @@ def _quoted(path: Path) -> str:
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> None:
-    """Replace a file whole or not at all."""
+    """Replace a file atomically."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_text(text)
     fresh.chmod(mode)

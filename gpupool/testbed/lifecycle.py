@@ -1,4 +1,4 @@
-"""A testbed's life: up, which may be repeated at any moment, and down, which leaves nothing."""
+"""A testbed's life: `up`, which can be repeated at any time, and `down`, which removes everything."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Up:
-    """What `up` did: nodes made, made anew (their shape changed), started, left alone, and those no longer named."""
+    """The result of `up`: nodes created, recreated (new shape), started or kept, and orphans not in the inventory."""
 
     state: State
     created: tuple[str, ...] = ()
@@ -32,23 +32,23 @@ class Up:
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain data."""
+        """Return the result as plain data."""
         return asdict(self)
 
 
 def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
-    """Make and start what is missing of a testbed, and return once every node has booted and its host key is known."""
+    """Create and start missing parts of a testbed; return after every node has booted and its host key is known."""
     began = time.monotonic()
     dockerd.ensure()
     if spec.machines:
         vm.ensure_possible()
-    network.stands(spec)  # refused before images are built, and before anything is kept of a testbed that never was
+    network.stands(spec)  # a wrong network fails here, before images are built or the testbed's state is saved
     with kept.locked(spec.id) as folder:
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()
         wanted = orders.place(spec, folder, public_key, tell)
         state = _state(spec, inventory, folder, key, wanted)
-        kept.save(state)  # before the first container, so that status and down know a testbed that was cut short
+        kept.save(state)  # saved before the first container, so that status and down work after an interrupted up
         network.ensure(spec)
         network.ensure_volumes(spec)
         warning = host.allow_inotify(len(spec.containers))
@@ -68,7 +68,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
 
 
 def down(testbed: str) -> tuple[str, ...]:
-    """Remove all that carries this testbed's label, and what is kept of it; return the names of what was removed."""
+    """Remove everything with this testbed's label, and its state; return the names of all that was removed."""
     dockerd.ensure(may_install=False)
     with kept.locked(testbed):
         label = f"{LABEL}={testbed}"
@@ -107,21 +107,21 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[st
 
 
 def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
-    """Make, make anew, start or leave each container, and return the names by what was done."""
+    """Create, recreate, start or keep each container; return the names by action."""
     existing = look.standing(spec.id)
     _anchor(spec)
 
     def make(box: Container) -> None:
         made = wanted[box.name].create
         done = docker.attempt(made)
-        if docker.name_is_taken(done):  # a killed up had asked docker for it a moment ago
+        if docker.name_is_taken(done):  # docker may still create it for an up that was just killed
             docker.run(["rm", "--force", "--volumes", spec.part(box.name)])
             done = docker.attempt(made)
         if done.returncode:
             raise TestbedError(f"{box.name} could not be created: {docker.reason(done)}")
         docker.run(["start", spec.part(box.name)])
 
-    # All that changed goes before anything is made: one node may take the address that another gave up.
+    # Changed containers are removed before any is created: a node may get another's former address.
     changed = [
         box for box in spec.containers if box.name in existing and _is_changed(existing[box.name], wanted[box.name])
     ]
@@ -148,7 +148,7 @@ def _is_changed(existing: dict[str, Any], order: Order) -> bool:
 
 
 def _anchor(spec: Spec) -> None:
-    """Keep a sleeping container that holds the volumes in memory, made anew when there are others."""
+    """Start the container that keeps volumes in memory; recreate it if the volumes have changed."""
     wanted = container.anchor(spec, image.base_tag(spec.suite))
     name = spec.part(ANCHOR)
     existing = docker.inspect("container", [name]).get(name)

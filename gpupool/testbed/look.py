@@ -1,4 +1,4 @@
-"""What is up right now: docker's word, systemd's word, and whether SSH lets us in. Nothing here changes anything."""
+"""The present state of a testbed, read-only: docker's state, systemd's state, and whether SSH works."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ PROBE = shell_file(__package__, "look.sh")
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """One node: docker's word for the container, systemd's for the system, and whether SSH lets us in."""
+    """The state of one node: docker's state of the container, systemd's of the system, and whether SSH works."""
 
     name: str
     address: str
@@ -33,16 +33,16 @@ class NodeStatus:
 
     @property
     def ok(self) -> bool:
-        """Return whether one can work there; a failed or slow service is the cluster's matter, not the testbed's."""
+        """Return whether the node can be used; failed or slow services are the cluster's problem, not the testbed's."""
         return self.container == "running" and self.ssh and self.systemd in ("running", "degraded", "starting")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain data, with `ok`."""
+        """Return the state as plain data, with `ok`."""
         return {**asdict(self), "ok": self.ok}
 
 
 def status(testbed: str) -> list[NodeStatus]:
-    """Return how each node of a testbed that was brought up is right now, in the inventory's order."""
+    """Return the present state of each node of a testbed, in inventory order."""
     state = kept.load(testbed)
     dockerd.ensure(may_install=False)
     existing = standing(testbed)
@@ -74,7 +74,7 @@ def status(testbed: str) -> list[NodeStatus]:
 
 
 def standing(testbed: str) -> dict[str, dict[str, Any]]:
-    """Return what docker knows of each node's container, by the node's name."""
+    """Return `docker inspect` of each existing container, by the node's name."""
     names = docker.labelled("container", f"{LABEL}={testbed}")
     entries = docker.inspect("container", names).values()
     labels = [(entry["Config"]["Labels"], entry) for entry in entries]
@@ -83,7 +83,7 @@ def standing(testbed: str) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What the probe printed: public host key, whether sshd runs, systemd's word (`-`: none yet), failed units."""
+    """The result of the probe: public host key, whether sshd runs, systemd's state (`-`: none yet), failed units."""
 
     host_key: str
     sshd: bool
@@ -92,7 +92,7 @@ class ProbeResult:
 
 
 def read(text: str) -> ProbeResult:
-    """Return the probe's lines as what they mean; a node that has hardly begun to boot prints few of them."""
+    """Return the result of the probe from its output; a node at the start of its boot prints few lines."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     key = next((line for line in lines if line.startswith("ssh-")), "")
     sshd, system, *units = [*(line for line in lines if not line.startswith("ssh-")), "-", "-"][: max(2, len(lines))]
@@ -100,7 +100,7 @@ def read(text: str) -> ProbeResult:
 
 
 def over_ssh(config: Path, name: str, seconds: float = 40.0) -> ProbeResult:
-    """Return what the probe says over SSH; nothing of a node that does not let us in within these seconds."""
+    """Return the result of the probe over SSH; an empty one if SSH does not work within `seconds`."""
     command = ["ssh", "-F", str(config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", name, PROBE]
     try:
         done = subprocess.run(
@@ -112,7 +112,7 @@ def over_ssh(config: Path, name: str, seconds: float = 40.0) -> ProbeResult:
 
 
 def ssh_command(state: State, node: str, user: str = "root", command: Sequence[str] = ()) -> list[str]:
-    """Return the ssh command line that leads into a node of this testbed, host key checked."""
+    """Return the ssh command line for a node of this testbed, which checks the host key."""
     if node not in state.nodes:
         raise UsageError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
     if not shutil.which("ssh"):
@@ -123,7 +123,7 @@ def ssh_command(state: State, node: str, user: str = "root", command: Sequence[s
 
 
 def _lets_in(state: State, name: str) -> bool:
-    if not Path(state.ssh_config).exists():  # up was cut short
+    if not Path(state.ssh_config).exists():  # up was interrupted
         return False
     command = [*ssh_command(state, name)[:-1], "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", name, "true"]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The network and the volumes of a testbed: made where missing, kept where right, refused in words where taken."""
+"""The network and the volumes of a testbed: created if missing, kept if right; TestbedError if in use or different."""
 
 import ipaddress
 
@@ -8,11 +8,11 @@ from gpupool.testbed.spec import LABEL, Spec, Volume
 
 
 def ensure(spec: Spec) -> None:
-    """Make the testbed's network, or find it as it should be."""
+    """Create the testbed's network, unless it exists with the right addresses."""
     if stands(spec):
         return
     made = docker.attempt(create(spec))
-    # A killed up may have asked docker for it a moment ago.
+    # docker may still create it for an up that was just killed
     if made.returncode and not stands(spec):
         wanted = ipaddress.ip_network(spec.network)
         free = _free(wanted, [wanted, *(subnet for group in _subnets().values() for subnet in group)])
@@ -20,7 +20,7 @@ def ensure(spec: Spec) -> None:
 
 
 def stands(spec: Spec) -> bool:
-    """Return whether the testbed's network is there; one that cannot be had is a TestbedError."""
+    """Return whether the testbed's network exists; TestbedError if it cannot be created."""
     taken = _subnets()
     ours = taken.pop(spec.id, None)
     wanted = ipaddress.ip_network(spec.network)
@@ -37,13 +37,13 @@ def stands(spec: Spec) -> bool:
 
 
 def create(spec: Spec) -> list[str]:
-    """Return the docker arguments that make the network."""
+    """Return the docker arguments that create the network."""
     where = ["--subnet", spec.network, "--gateway", spec.gateway]
     return ["network", "create", "--driver", "bridge", *where, "--label", f"{LABEL}={spec.id}", spec.id]
 
 
 def ensure_volumes(spec: Spec) -> None:
-    """Make the volumes that are not there yet; one that has changed is refused, since it may hold data."""
+    """Create missing volumes; TestbedError for a volume that has changed, because it may hold data."""
     known = docker.inspect("volume", [spec.part(volume.key) for volume in spec.volumes])
     for volume in spec.volumes:
         existing = known.get(spec.part(volume.key))
@@ -56,7 +56,7 @@ def ensure_volumes(spec: Spec) -> None:
 
 
 def create_volume(spec: Spec, volume: Volume) -> list[str]:
-    """Return the docker arguments that make a volume."""
+    """Return the docker arguments that create a volume."""
     options = [word for name, value in _options(volume).items() for word in ("--opt", f"{name}={value}")]
     return ["volume", "create", "--label", f"{LABEL}={spec.id}", *options, spec.part(volume.key)]
 
@@ -65,7 +65,7 @@ def _options(volume: Volume) -> dict[str, str]:
     if volume.kind == "disk":
         return {}
     size = f"size={volume.size}," if volume.size else ""
-    # docker mounts it once for all containers: one file system, and df prints this source and size in each of them.
+    # docker mounts it once for all containers, so df prints this source and size in each of them.
     return {"type": "tmpfs", "device": volume.source or "tmpfs", "o": f"{size}mode=0755"}
 
 
@@ -82,7 +82,7 @@ def _subnets() -> dict[str, list[Network]]:
 
 
 def _free(like: Network, taken: list[Network]) -> Network:
-    """Return a private network of the same size that none of these overlaps."""
+    """Return a private network of the same size that overlaps none of `taken`."""
     for pool in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"):
         whole = ipaddress.ip_network(pool)
         if whole.prefixlen > like.prefixlen:

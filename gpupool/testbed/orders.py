@@ -1,4 +1,4 @@
-"""What docker is asked for each node, a container or a machine in one, with all images that this takes."""
+"""Docker's arguments for each node, a container or a virtual machine in a container, and the images for them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpupool.testbed.vm import image as vm_image
 
 @dataclass(frozen=True)
 class Order:
-    """The image that a node starts from, a digest of what cannot be changed later, docker's arguments to create it."""
+    """A node's image, the digest of its unchangeable properties, and docker's arguments to create it."""
 
     image: str
     shape: str
@@ -19,7 +19,7 @@ class Order:
 
 
 def place(spec: Spec, folder: Path, public_key: str, tell: Tell) -> dict[str, Order]:
-    """Return an order for each node, after building the images that are not here yet; `folder` is the testbed's."""
+    """Return an order for each node, after building missing images; `folder` is the testbed's."""
     servers = host.nameservers()
     made = {}
     boxes = [box for box in spec.containers if not box.machine]

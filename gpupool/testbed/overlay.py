@@ -1,6 +1,6 @@
-"""A Cluster as its testbed: other drivers and a smaller scale; names, partitions and QoS stay.
+"""The Cluster of a testbed: other drivers and a smaller scale, but the same names, partitions and QoS.
 
-Nothing here runs docker: a stand-in is a Cluster like any other, compiled and applied by the same code.
+Nothing here runs docker: a stand-in is an ordinary Cluster, compiled and applied by the same code.
 """
 
 import ipaddress
@@ -24,8 +24,8 @@ from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
 
 OPEN_FILES = 4096  # a container cannot have more than its host, and a limit above that would refuse all logins
-CLOUD_CREDENTIALS = "/usr/lib/python3/dist-packages/testbed_cloud.json"  # none are needed; recipe_cloud.sh puts it
-SHARED = "/testbed"  # where a node finds the directories that it shares with others
+CLOUD_CREDENTIALS = "/usr/lib/python3/dist-packages/testbed_cloud.json"  # empty; recipe_cloud.sh creates it
+SHARED = "/testbed"  # the parent of the directories that nodes share
 
 
 def stand_in(
@@ -38,7 +38,7 @@ def stand_in(
 ) -> Cluster:
     """Return the Cluster of the nodes that a testbed starts.
 
-    Caps shrink with the pool, so that they can be reached and still add up; `network` moves the addresses to
+    Caps shrink with the pool, so that jobs can reach them and their sum still fits; `network` moves the addresses to
     another network of the same size; `keys` are public SSH keys that every user gets; `machines` are the nodes that
     are virtual machines and not containers.
     """
@@ -47,7 +47,7 @@ def stand_in(
         raise TestbedError(f"the inventory of {cluster.name} has no testbed: set its nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
     if any(node.name in machines for node in cluster.controllers):
-        # a machine has no way to docker, which would have to switch the others
+        # a virtual machine cannot reach docker, so its slurmctld cannot switch nodes
         nodes = {name: replace(node, elastic=False) for name, node in nodes.items()}
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     true_cpus = vm_choice.true_cpus(nodes, machines)
@@ -76,7 +76,7 @@ def stand_in(
             for name, partition in cluster.partitions.items()
             if any(node in nodes for node in partition.nodes)
         },
-        # numbers of nodes and GPUs are for the whole pool: here they would not fit, or overlap
+        # reservations by number of nodes or GPUs are for the whole pool: here they would not fit, or overlap
         reservations=tuple(reservation for reservation in cluster.reservations if reservation.nodes),
         mounts=tuple(_joined(mount, nodes, machines) for mount in cluster.mounts),
         cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
@@ -100,44 +100,44 @@ def stand_in(
 
 
 def _let_in(user: User, keys: Collection[str]) -> User:
-    """Return a user who has further SSH keys."""
+    """Return the user with additional SSH keys."""
     return replace(user, entry=user.entry.model_copy(update={"keys": (*user.entry.keys, *keys)}))
 
 
 def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) -> Mount:
-    """Return a mount with the testbed's own clients; of what the site mounts, one of them makes the directories."""
+    """Return a mount with the testbed's clients; the first client creates the directories of the site's mounts."""
     joined = tuple(name for name in mount.nodes if name in nodes and vm_choice.joined(mount, name, machines))
     if not mount.by_site or mount.server in joined:
         return replace(mount, nodes=joined)
-    # there is no site that would
+    # a testbed has no site that would create them
     return replace(mount, nodes=joined, server=joined[0] if joined else "")
 
 
 def _with_its_own_disk(node: Node) -> Node:
-    """Return a node without the disk that the inventory claims: slurmd measures a machine's own, which is smaller."""
+    """Return a node without the inventory's disk size: slurmd measures the virtual machine's disk, which is smaller."""
     if node.hardware is None or node.hardware.local_disk is None:
         return node
     return replace(node, hardware=node.hardware.model_copy(update={"local_disk": None}))
 
 
 def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
-    """Return the cloud whose machines are the containers, and which is quicker."""
+    """Return the cloud with the containers as its machines, and with the testbed's shorter times."""
     times = {key: getattr(overlay, key) for key in ("idle_after", "boot_timeout", "shutdown_timeout")}
     own = {"driver": "testbed_cloud:Containers", "arguments": {}, "credentials": CLOUD_CREDENTIALS}
     return cluster.cloud.model_copy(update={**own, **times}) if cluster.cloud else None
 
 
 def _recount(cluster: Cluster) -> dict[str, str]:
-    """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
+    """Return the period of Slurm's fairshare calculation: 1 minute, the minimum, unless the inventory sets it."""
     given = any(key.lower() == "prioritycalcperiod" for key in cluster.slurm.parameters)
     return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" and not given else {}
 
 
 def _software(software: Software, overlay: Testbed) -> Software:
-    """Return the software of a testbed: what the site itself keeps is not here."""
+    """Return the software of a testbed, without the site's own."""
     modules, singularity = software.modules, software.singularity
     if modules:
-        # module files lead to what a site has installed
+        # module files point to software that only the site has
         listed = tuple(module.model_copy(update={"provides": ()}) for module in modules.list)
         modules = modules.model_copy(update={"list": listed})
     if singularity and overlay.singularity_suite:
@@ -146,7 +146,7 @@ def _software(software: Software, overlay: Testbed) -> Software:
 
 
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
-    # all are managed: there are no others who would
+    # all nodes are managed: in a testbed, only gpupool manages nodes
     kept = {name: replace(cluster.nodes[name], managed=True) for name in cluster.testbed_nodes}
     if homeless := [name for name, node in kept.items() if node.address is None]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
@@ -157,7 +157,7 @@ def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
 
 
 def moved(address: str, own: str, network: str) -> str:
-    """Return an address of the inventory's `own` network as it is in another one of the same size, or a larger one."""
+    """Return an address of the inventory's network `own`, moved to `network`, which has the same size or is larger."""
     old = ipaddress.IPv4Network(own)
     try:
         new = ipaddress.IPv4Network(network)
@@ -182,7 +182,7 @@ def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
 
 
 def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
-    """Return the lab with another cap, and what it may use for each GPU along with it, unless it has its own limit."""
+    """Return the lab with another cap, and with the limits that lab_share derives from the cap."""
     group, cap = lab.limits.group, lab.limits.group.gpu or 0
     follows = {key: each * gpus for key, each in share if each is not None and getattr(group, key) == each * cap}
     group = group.model_copy(update={"gpu": gpus, **follows})
@@ -190,10 +190,10 @@ def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
 
 
 def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]:
-    """Return each lab its part of `pool` GPUs as it has `caps` of `whole`: at least one, never more than its cap.
+    """Divide `pool` GPUs among labs in proportion to their `caps` of `whole`; each gets from 1 to its cap.
 
-    Together they have the part of the pool that the caps have of the whole, which is all of it where nothing is
-    nobody's; more only where there are more labs than GPUs.
+    In sum, they get the part of the pool that the caps are of `whole` (all of it if labs own all GPUs), or more if
+    there are more labs than GPUs.
     """
     if not caps:
         return {}
@@ -203,7 +203,7 @@ def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]
     wanted = max(len(caps), round(sum(exact.values())))
     while sum(shares.values()) != wanted:
         missing = sum(shares.values()) < wanted
-        # largest remainders first; who got one GPU for nothing is paid for by those who are furthest above their part
+        # largest remainders first; for labs raised to 1 GPU, others furthest above their exact part lose one
         order = sorted(caps, key=lambda name: ((shares[name] - exact[name]) * (1 if missing else -1), name))
         chosen = next(name for name in order if (shares[name] < caps[name] if missing else shares[name] > 1))
         shares[chosen] += 1 if missing else -1
@@ -249,7 +249,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
 
 
 def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    # an image is made of the distribution's; what another repository has, apply installs
+    # images have the distribution's packages only; apply installs those of other repositories
     elsewhere = {singularity.PACKAGE} if any(singularity.repositories(cluster, node)) else set()
     suite = cluster.testbed.singularity_suite if cluster.testbed else None
     from_suite = {singularity.PACKAGE: f"{singularity.PACKAGE}/{suite}"} if suite else {}
@@ -257,7 +257,7 @@ def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def _volume(cluster: Cluster, mount: Mount) -> Volume:
-    # what must survive when all power goes: homes, and what slurmctld knows of its jobs
+    # homes and slurmctld's state must survive a power cut
     keep = mount.export == cluster.storage.home.export or mount.holds(cluster.slurm.state)
     if keep:
         return Volume(mount.export, kind="disk")

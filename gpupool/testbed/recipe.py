@@ -1,4 +1,4 @@
-"""What images of nodes are made by: shell text that runs inside a container which then becomes the image."""
+"""The recipes of node images: shell text that runs in a container, which then becomes the image."""
 
 import hashlib
 import shlex
@@ -7,7 +7,7 @@ from importlib import resources
 
 from gpupool.shell import shell_file, values
 
-# What every Debian machine an admin can log in to has; the roles bring the rest.
+# The packages of any Debian machine with SSH; roles install the others.
 BASE_PACKAGES = (
     "ca-certificates",
     "dbus",
@@ -25,7 +25,7 @@ BASE_PACKAGES = (
     "tzdata",
 )
 
-# Nothing in a container for these to do: they only slow its start, or fail, or reach for the machine underneath.
+# Useless in a container: they slow down its start, fail, or access the machine under it.
 MASKED_UNITS = (
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
@@ -66,7 +66,7 @@ MASKED_UNITS = (
     "user@0.service",
 )
 
-# They run at each boot and each time that systemd reads its units, and find nothing in a testbed.
+# They run at each boot and daemon-reload, and find nothing in a testbed.
 MASKED_GENERATORS = (
     "systemd-debug-generator",
     "systemd-getty-generator",
@@ -79,7 +79,7 @@ MASKED_GENERATORS = (
     "systemd-tpm2-generator",
 )
 
-# Services that fail without the configuration that roles bring; the roles enable them.
+# Services that fail without configuration; the roles configure and enable them.
 UNCONFIGURED_UNITS = (
     "docker.service",
     "docker.socket",
@@ -111,7 +111,7 @@ _DOCKER = values(
     start=shell_file(__package__, "recipe_docker_start.sh"), hook=shell_file(__package__, "recipe_docker_hook.sh")
 ) + shell_file(__package__, "recipe_docker.sh")
 
-#: What brings libcloud, and needs a cloud in a testbed.
+#: The package of libcloud: an image with it also gets the testbed's cloud.
 CLOUD_PACKAGE = "python3-libcloud"
 
 _CLOUD = values(
@@ -127,24 +127,24 @@ _BASE = shell_file(__package__, "recipe_base.sh")
 
 
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
-    """Return the shell text that makes a plain Debian tree a machine one can log in to."""
+    """Return the shell text that turns plain Debian into a machine with SSH."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
     return trust(certificates) + install(exports, BASE_PACKAGES) + late + mask(MASKED_UNITS) + _BASE + _CHRONY + tidy()
 
 
 def layer(exports: Mapping[str, str], packages: Collection[str]) -> str:
-    """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
+    """Return the shell text that installs packages on the base image, without starting or configuring any of them."""
     cloud = _CLOUD if CLOUD_PACKAGE in packages else ""
     return install(exports, packages) + _CHRONY + _DOCKER + cloud + tidy()
 
 
 def key(*parts: str) -> str:
-    """Return the digest that names an image made from these parts."""
+    """Return the digest of these parts, for an image's name."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def trust(certificates: Mapping[str, str]) -> str:
-    """Return the shell text that lays down certificate authorities, file name to text."""
+    """Return the shell text that installs certificate authorities (file name -> text)."""
     lines = "".join(
         f"printf '%s' {shlex.quote(text)} > /usr/local/share/ca-certificates/{shlex.quote(name)}\n"
         for name, text in certificates.items()
@@ -153,12 +153,12 @@ def trust(certificates: Mapping[str, str]) -> str:
 
 
 def mask(units: Iterable[str]) -> str:
-    """Return the shell text that masks units and MASKED_GENERATORS, and removes what each log-in would run."""
+    """Return the shell text that masks units and MASKED_GENERATORS, and removes scripts that each login would run."""
     return values(units=" ".join(units), generators=" ".join(MASKED_GENERATORS)) + _MASK
 
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
-    """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is one of another suite."""
+    """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is a package of another suite."""
     lines = "".join(f"export {values(**{variable: value})}" for variable, value in sorted(exports.items()))
     names = sorted(packages)
     own = [name for name in names if "/" not in name]
@@ -168,5 +168,5 @@ def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
 
 
 def tidy() -> str:
-    """Return the shell text that disables what is not configured yet and removes host keys, machine-id and logs."""
+    """Return the shell text that disables UNCONFIGURED_UNITS and removes host keys, machine-id and logs."""
     return values(unconfigured=" ".join(UNCONFIGURED_UNITS)) + _TIDY

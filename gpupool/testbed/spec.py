@@ -1,4 +1,4 @@
-"""What a testbed is to be: containers, the network between them and the volumes they share, as plain data."""
+"""The specification of a testbed as plain data: containers, their network, and the volumes they share."""
 
 import ipaddress
 import re
@@ -13,7 +13,7 @@ LABEL = "gpupool.testbed"
 NODE_LABEL = "gpupool.testbed.node"
 SHAPE_LABEL = "gpupool.testbed.shape"
 
-ANCHOR = "volumes"  # the container that keeps volumes in memory mounted
+ANCHOR = "volumes"  # name of the container that keeps volumes in memory mounted
 
 LEAST_MEMORY = 512  # MiB
 DISK_NAME = 20  # characters that virtio keeps of a disk's serial number
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Volume:
-    """Storage that containers share; `source` is what df shows, `size` what tmpfs takes (`50T`)."""
+    """Storage that containers share; `source` is df's source, `size` the size option of tmpfs (`50T`)."""
 
     key: str
     source: str | None = None
@@ -33,7 +33,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a virtual machine has: logical CPUs (`threads` on each core), memory in MiB, its own disks in MiB each."""
+    """A virtual machine: logical CPUs (`threads` on each core), memory in MiB, additional disks in MiB each."""
 
     cpus: int = 2
     threads: int = 1
@@ -43,13 +43,13 @@ class Machine:
 
 @dataclass(frozen=True)
 class Container:
-    """One node: its name in the inventory, where it is, what is in it.
+    """One node: its name in the inventory, its address, and its contents.
 
-    `gpus` are device files of NVIDIA's, `devices` others that stand in for GPUs. `packages` are names, or `NAME/SUITE`
-    of another suite of Debian. `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a
-    status. `disks` are paths that are no layers of the image, so that containers in it can have theirs there; `nests`
-    lets its users have namespaces of their own. One that `switches` may switch all of them on and off. With a `machine`
-    the container holds QEMU, and the node is the virtual machine in it.
+    `gpus` is the number of NVIDIA's device files, `devices` of others that stand in for GPUs. `packages` are names, or
+    `NAME/SUITE` for another suite of Debian. `volumes` maps a volume's key to a path; `roles` are shown in the status.
+    `disks` are paths outside the image's layers, for Docker inside the container; `nests` allows users' namespaces. A
+    container that `switches` may switch all containers on and off. With a `machine`, the container runs QEMU, and the
+    node is the virtual machine in it.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole testbed; one whose parts do not fit together cannot be made."""
+    """A whole testbed; TestbedError if its parts do not fit together."""
 
     name: str
     network: str
@@ -85,7 +85,7 @@ class Spec:
 
     @property
     def id(self) -> str:
-        """Return the name that all its containers, networks, volumes and its state carry."""
+        """Return the name of the testbed's labels, network and state; its containers and volumes have it as prefix."""
         return f"{self.prefix}-{self.name}"
 
     def part(self, name: str) -> str:
@@ -93,7 +93,7 @@ class Spec:
         return f"{self.id}-{name}"
 
     def bare(self) -> "Spec":
-        """Return the same with nodes that hold the base image's packages only, and those of other suites of Debian."""
+        """Return the testbed without packages of nodes, except packages of other suites of Debian."""
         return replace(self, containers=tuple(replace(box, packages=_of_other_suites(box)) for box in self.containers))
 
     @property
@@ -103,7 +103,7 @@ class Spec:
 
     @property
     def gateway(self) -> str:
-        """Return the bridge's own address: the last one, which inventories hardly ever use."""
+        """Return the bridge's address: the last of the network, which inventories rarely use."""
         return str(ipaddress.ip_network(self.network)[-2])
 
 

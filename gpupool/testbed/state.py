@@ -1,4 +1,4 @@
-"""What is kept of a testbed between commands: a folder with its key, its known hosts and one small JSON file."""
+"""The state of a testbed between commands: a folder with its key, its known hosts and one small JSON file."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ from gpupool.testbed import keys
 
 @dataclass(frozen=True)
 class State:
-    """A testbed as the last `up` left it; paths are absolute, `nodes`, `images` by node, `machines` are VMs."""
+    """A testbed after its last `up`; paths are absolute, `nodes` are addresses by name, `machines` virtual machines."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class State:
 
 
 def folder(testbed: str) -> Path:
-    """Return where this testbed's state is kept, whether it is there or not."""
+    """Return the path of this testbed's state, which may not exist."""
     return _root() / testbed
 
 
@@ -46,7 +46,7 @@ def _root() -> Path:
 
 
 def every() -> list[State]:
-    """Return all testbeds kept here, the one brought up last first; those that cannot be read are left out."""
+    """Return all testbeds of this machine whose state can be read; the last started comes first."""
     states = []
     for path in sorted(_root().glob("*/state.json"), key=lambda path: -path.stat().st_mtime):
         with suppress(TestbedError):
@@ -55,7 +55,7 @@ def every() -> list[State]:
 
 
 def made_from(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> list[State]:
-    """Return the testbeds that were made from this inventory, however its path is written, the last one first."""
+    """Return the testbeds of this inventory, whatever form its path has; the last started comes first."""
     wanted = inventory.resolve()
     return [
         state
@@ -65,9 +65,9 @@ def made_from(inventory: Path, *, name: str | None = None, prefix: str | None = 
 
 
 def find(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> State:
-    """Return the one testbed that was made from this inventory, by its name and prefix where there are several.
+    """Return the testbed of this inventory, selected by name and prefix; TestbedError if there is none or several.
 
-    The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
+    The inventory itself is not read, so a testbed can be shown and removed while its inventory has errors.
     """
     states = made_from(inventory, name=name, prefix=prefix)
     if not states:
@@ -82,7 +82,7 @@ def find(inventory: Path, *, name: str | None = None, prefix: str | None = None)
 
 
 def load(testbed: str) -> State:
-    """Return the state of a testbed that is up, or say that there is none."""
+    """Return the state of a testbed; TestbedError if there is none."""
     try:
         return State(**json.loads((folder(testbed) / "state.json").read_text()))
     except FileNotFoundError as error:
@@ -96,21 +96,21 @@ def load(testbed: str) -> State:
 
 
 def save(state: State) -> None:
-    """Write the state whole or not at all."""
+    """Write the state atomically."""
     keys.write(folder(state.id) / "state.json", json.dumps(asdict(state), indent=2) + "\n")
 
 
 def forget(testbed: str) -> None:
-    """Remove all that is kept of a testbed."""
+    """Remove the state of a testbed."""
     shutil.rmtree(folder(testbed), ignore_errors=True)
 
 
 @contextmanager
 def locked(testbed: str) -> Iterator[Path]:
-    """Hold a testbed for one command that changes it; a second one is refused, a killed one lets go."""
+    """Lock a testbed for one command that changes it, until its process ends; TestbedError if it is locked already."""
     place = folder(testbed)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Beside the folder and not in it: `down` removes the folder.
+    # Not inside the folder, because `down` removes the folder.
     with place.with_name(f".{testbed}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""A node as a virtual machine: the container that runs it, its host key, and what SSH says of it."""
+"""A node as a virtual machine: the container that runs it, its host key, and its state over SSH."""
 
 import hashlib
 import json
@@ -15,15 +15,14 @@ from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.vm import boot as vm_boot
 from gpupool.testbed.vm.image import AT, DISKS, Images
 
-# Emulated on a busy machine, it may take its time.
-BOOT_SECONDS = 1200.0  # an emulated machine takes half a minute, where many share a CPU ten times that
+BOOT_SECONDS = 1200.0  # an emulated machine takes half a minute, or ten times that if many share a CPU
 SETTLE_SECONDS = 60.0
-STILL_SECONDS = 240.0  # a new machine that has written nothing by then never will
-_WRITTEN = 1 << 20  # bytes of its disk's file: less is what QEMU itself puts there
+STILL_SECONDS = 240.0  # a new machine that has written nothing by then hangs
+_WRITTEN = 1 << 20  # bytes of its disk's file: QEMU itself writes less
 
 
 def ensure_possible() -> None:
-    """Say in a TestbedError why this machine cannot run virtual ones, if it cannot."""
+    """Raise TestbedError if this machine cannot run virtual machines."""
     if platform.machine() != "x86_64":
         raise TestbedError(f"--vm needs an x86_64 machine, this is {platform.machine()}: remove --vm")
     if not shutil.which("ssh"):
@@ -33,14 +32,14 @@ def ensure_possible() -> None:
 
 
 def host_key(folder: Path, name: str) -> Path:
-    """Return the private host key of a machine, made on first use: it is known before the machine first boots."""
+    """Return the private host key of a machine, created on first use, before the machine first boots."""
     place = folder / "machines" / name
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     return keys.ensure_key(place)
 
 
 def shape(spec: Spec, box: Container, folder: Path, public_key: str) -> str:
-    """Return a digest of what cannot be changed in a standing machine, the keys that it was given among it."""
+    """Return a digest of the properties that cannot change in an existing machine, including its keys."""
     known = keys.public_path(host_key(folder, box.name)).read_text()
     machine = asdict(box.machine) if box.machine else {}
     facts = [spec.network, spec.suite, box.address, box.hostname, machine, known, public_key]
@@ -78,7 +77,7 @@ def create(
 
 
 def ssh_config(spec: Spec, folder: Path, key: Path) -> Path:
-    """Return a configuration for ssh that leads into the machines, written before they have booted."""
+    """Write a configuration for ssh to the machines, before they have booted, and return its path."""
     pairs = [(box, keys.public_path(host_key(folder, box.name)).read_text()) for box in spec.machines]
     hosts, config = folder / "machines" / "known_hosts", folder / "machines" / "ssh_config"
     keys.write(hosts, keys.known_hosts(pairs))
@@ -87,10 +86,10 @@ def ssh_config(spec: Spec, folder: Path, key: Path) -> Path:
 
 
 def ready(spec: Spec, box: Container, config: Path) -> look.ProbeResult:
-    """Wait until a machine has booted and lets us in, and return what was found there.
+    """Wait until a machine has booted and SSH works, and return its probe; TestbedError if it stops or is too late.
 
-    Emulating several processors, QEMU 10 sometimes never fires the timer of one, and the kernel stands still before it
-    has written anything: then the machine is switched off and on, once.
+    When it emulates several CPUs, QEMU 10 sometimes never fires the timer of one, and the kernel hangs before it has
+    written anything: then the machine is switched off and on, once.
     """
     began = time.monotonic()
     name = spec.part(box.name)
@@ -118,7 +117,7 @@ def _has_written(name: str) -> bool:
 
 
 def pull_plug(testbed: str, node: str) -> None:
-    """Switch a machine off as a power cut does; `docker start` switches it on again."""
+    """Switch a machine off like a power cut; `docker start` switches it on again."""
     name = f"{testbed}-{node}"
     docker.run(["kill", "--signal", "QUIT", name])
     docker.run(["wait", name])

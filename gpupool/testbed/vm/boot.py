@@ -1,4 +1,4 @@
-"""What a machine's container does: it gives docker's address to a machine in QEMU and passes on power on and off."""
+"""The commands of a machine's container: give its address to a machine in QEMU, and pass on power on and off."""
 
 import base64
 import ipaddress
@@ -9,7 +9,7 @@ from gpupool.testbed.spec import Container, Machine, Spec
 from gpupool.testbed.vm.image import AT
 
 STOP_SECONDS = 60
-FOLDER = "/var/lib/machine"  # in the container: what the machine writes
+FOLDER = "/var/lib/machine"  # in the container, for files that the machine writes
 
 _SCRIPT = shell_file(__package__, "boot.sh")
 
@@ -58,7 +58,7 @@ def _arguments(spec: Spec, box: Container, machine: Machine, images: list[str], 
     arguments += ["-kernel", f"{AT}/{disk}/vmlinux", "-append", append, "-rtc", "base=utc"]
     arguments += ["-chardev", "file,id=console,path=/dev/stdout", "-serial", "chardev:console"]
     arguments += ["-monitor", "unix:monitor,server=on,wait=off"]
-    # NVMe is built into the kernel, so that no initrd is needed. QEMU writes all down when it ends, not when asked to.
+    # NVMe is built into the kernel, so no initrd is needed. cache=unsafe: QEMU writes data to disk only when it ends.
     arguments += ["-drive", "if=none,id=root,file=root.qcow2,format=qcow2,cache=unsafe,discard=unmap"]
     arguments += ["-device", "nvme,drive=root,serial=root"]
     for number, image in enumerate(images, 1):
@@ -71,15 +71,15 @@ def _arguments(spec: Spec, box: Container, machine: Machine, images: list[str], 
 
 
 def mac(address: str) -> str:
-    """Return the hardware address that goes with an address of the testbed's network."""
+    """Return the MAC address for an IP address of the testbed's network."""
     return "52:54:" + ":".join(f"{part:02x}" for part in ipaddress.IPv4Address(address).packed)
 
 
 def _credentials(nameservers: tuple[str, ...], public_key: str, host_key: tuple[str, str]) -> list[str]:
-    """Return the strings by which systemd learns what is the machine's own: the way in, its identity, its resolver."""
+    """Return systemd credentials for the machine: authorized key, host key, resolver."""
     private, public = (base64.b64encode(half.encode()).decode() for half in host_key)
     resolv = "".join(f"nameserver {address}\\n" for address in nameservers)
-    # Lines of tmpfiles.d: f makes a file that is missing, and ~ says that it is encoded.
+    # Lines of tmpfiles.d: f creates a missing file, and ~ marks base64 contents.
     files = (
         f"f~ /etc/ssh/ssh_host_ed25519_key 0600 root root - {private}\n"
         f"f~ /etc/ssh/ssh_host_ed25519_key.pub 0644 root root - {public}\n"

@@ -1,4 +1,4 @@
-"""Which of a testbed's nodes are virtual machines, how large these are, and what they share with containers."""
+"""The nodes of a testbed that are virtual machines, their size, and the mounts they share."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -7,14 +7,14 @@ from gpupool.cluster.model import Cluster, Mount, Node
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Machine
 
-MEMORY = 1536  # MiB of a machine that runs no jobs, or whose node has more than one machine can give
-KERNEL_MEMORY = 288  # MiB that a kernel keeps for itself, in which Slurm is not told to believe
+MEMORY = 1536  # MiB of a machine without jobs, or whose node is too large for a virtual machine
+KERNEL_MEMORY = 288  # MiB that the kernel uses, which Slurm's RealMemory leaves out
 MOST_MEMORY = 8192
 MOST_CPUS = 16
 
 
 def chosen(cluster: Cluster, selector: str) -> tuple[str, ...]:
-    """Return the nodes that a selector such as `@fileserver,gpu-[1-2]` means, in the testbed's order."""
+    """Return the nodes of a selector such as `@fileserver,gpu-[1-2]`, in the testbed's order; UsageError if wrong."""
     try:
         selected = cluster.select(selector) if selector else frozenset()
     except ValueError as error:
@@ -30,7 +30,7 @@ def chosen(cluster: Cluster, selector: str) -> tuple[str, ...]:
 
 
 def machine_of(cluster: Cluster, node: Node) -> Machine:
-    """Return the size of a node's machine: its own where this machine can give it, else a small one."""
+    """Return the virtual machine for a node: of the node's size if that is possible, otherwise small."""
     disks = cluster.testbed.disks.get(node.name, ()) if cluster.testbed else ()
     threads = cluster.testbed.threads.get(node.name, 1) if cluster.testbed else 1
     if not node.has("compute") or not _fits(node):
@@ -39,7 +39,7 @@ def machine_of(cluster: Cluster, node: Node) -> Machine:
 
 
 def true_cpus(nodes: Mapping[str, Node], machines: Collection[str]) -> bool:
-    """Return whether each node that runs jobs is a machine with all the CPUs and the memory that the inventory says."""
+    """Return whether every compute node is a virtual machine with the CPUs and memory of the inventory."""
     return all(node.name in machines and _fits(node) for node in nodes.values() if node.has("compute"))
 
 
@@ -48,14 +48,14 @@ def _fits(node: Node) -> bool:
 
 
 def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
-    """Return whether a client can have a mount: machines mount what machines serve, containers share volumes."""
+    """Return whether a client can have a mount: machines mount exports of machines, containers share volumes."""
     if mount.by_site:
         return client not in machines
     return (mount.server in machines) == (client in machines)
 
 
 def left_out(cluster: Cluster, machines: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the mount points that a node of the testbed goes without, by node."""
+    """Return the mount points that nodes of the testbed lack, by node."""
     left = {
         name: tuple(mount.at for mount in cluster.mounts if name in mount.clients and not joined(mount, name, machines))
         for name in cluster.testbed_nodes
@@ -66,7 +66,7 @@ def left_out(cluster: Cluster, machines: Collection[str]) -> dict[str, tuple[str
 def ensure_fit(
     cluster: Cluster, nodes: Mapping[str, Node], machines: Collection[str], cgroup: Literal["v1", "v2"]
 ) -> None:
-    """Refuse machines that the testbed cannot have, in a TestbedError."""
+    """Raise TestbedError for virtual machines that the testbed cannot have."""
     if strangers := [name for name in machines if name not in nodes]:
         raise TestbedError(f"{', '.join(strangers)}: no such node in the testbed; it has {', '.join(nodes)}")
     compute = [name for name, node in nodes.items() if node.has("compute")]

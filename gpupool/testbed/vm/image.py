@@ -1,4 +1,4 @@
-"""What machines start from: QEMU's image, images of Debian with a kernel, and a disk made of each of those."""
+"""Images for virtual machines: QEMU, Debian with a kernel, and a disk made from each of the latter."""
 
 import subprocess
 from collections.abc import Collection
@@ -12,22 +12,22 @@ from gpupool.testbed.image import Line, Tell
 from gpupool.testbed.vm import recipe as vm_recipe
 
 QEMU = Line("gpupool/qemu", "image of QEMU", vm_recipe.qemu, vm_recipe.layer)
-# Apart, so that a change to what is cheap does not build modules again.
+# A separate line, so that a change to the base image does not build the modules again.
 KERNEL = Line(
     "gpupool/kernel", "kernel and ZFS's modules, some minutes", vm_recipe.kernel, vm_recipe.layer, vm_recipe.CONTRIB
 )
 MACHINES = Line("gpupool/vm", "base image of machines", vm_recipe.base, vm_recipe.layer, on=KERNEL)
 
-DISKS = "gpupool-vm-disks"  # the volume that holds them
+DISKS = "gpupool-vm-disks"  # the volume with the disks
 AT = "/disks"
-DISK_SIZE = "16G"  # of the root file system; the file takes what is written
+DISK_SIZE = "16G"  # of the root file system; the file is sparse
 
 _MAKE = shell_file(__package__, "image.sh")
 
 
 @dataclass(frozen=True)
 class Images:
-    """What the machines of a testbed start from: QEMU's image, and each node's image and disk (a folder in DISKS)."""
+    """The images for the machines of a testbed: QEMU's, and each node's image and disk (a folder in DISKS)."""
 
     qemu: str
     tags: dict[frozenset[str], str]
@@ -35,14 +35,14 @@ class Images:
 
 
 def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell) -> Images:
-    """Return images and disks for each set of packages, making what is not here yet."""
+    """Return images and disks for each set of packages; build missing ones."""
     qemu = image.ensure(vm_recipe.QEMU_SUITE, [frozenset()], tell, QEMU)[frozenset()]
     tags = image.ensure(suite, sets, tell, MACHINES)
     return Images(qemu, tags, {packages: _ensure_disk(tag, qemu, tell) for packages, tag in tags.items()})
 
 
 def _ensure_disk(tag: str, qemu: str, tell: Tell) -> str:
-    # The image's id, not its name: one that was built anew, with another kernel, gets another disk.
+    # The image's id instead of its name: an image rebuilt with another kernel needs another disk.
     identity = docker.run(["image", "inspect", "--format", "{{.Id}}", tag]).strip()
     key = recipe.key(identity, _MAKE, DISK_SIZE)
     with image.only_builder(f"disk-{key}"):
@@ -53,7 +53,7 @@ def _ensure_disk(tag: str, qemu: str, tell: Tell) -> str:
 
 
 def _make_disk(tag: str, key: str, qemu: str) -> None:
-    """Pour an image's tree into a file system: docker writes it to one pipe, mke2fs reads it from there."""
+    """Write an image's tree into a file system: `docker export` writes it to a pipe, mke2fs reads the pipe."""
     name = image.build_name(f"disk-{key}")
     docker.attempt(["rm", "--force", name])  # left by a command that was killed
     docker.run(["create", "--name", name, "--label", f"{image.BUILD_LABEL}=disk-{key}", tag, "true"])
