@@ -85,7 +85,7 @@ class EmptyNode(FakeConnector):
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
-            return False, CommandOutput([OutputLine("stderr", line) for line in shlex.split(raw)[2:-2]])
+            return False, CommandOutput([OutputLine("stderr", line) for line in shlex.split(raw)[2:-3]])
         queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
         seen = [*queue, *_answer(raw, told), *self._pools(raw), *self._host_keys(raw), END] if looks else []
         lines = seen or _obey(raw, told)
