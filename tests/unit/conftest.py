@@ -1,4 +1,4 @@
-"""What several tests of this layer need."""
+"""Fixtures that several tests of this layer use."""
 
 import re
 import sys
@@ -16,13 +16,13 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.target import Target
 
-#: Their clock is the fake's.
+#: Modules that use the fake's clock.
 _TIMED = re.compile(r"gpupool\.(upkeep|upgrade|joining|remote|run|rolling)\b")
 
 
 @pytest.fixture(scope="session")
 def skynet() -> Cluster:
-    """SkyNet, of which most promises are."""
+    """Yield SkyNet, the cluster of most promises."""
     return load(INVENTORY / "skynet")
 
 
@@ -34,8 +34,8 @@ def stored() -> Cluster:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
-    """The small cluster, with a model of slurmctld behind its controller; time passes only where somebody waits."""
-    # OpenSSH is configured there
+    """The small cluster, with a model of slurmctld behind its controller; time only passes while code waits."""
+    # OpenSSH's configuration is in the home
     monkeypatch.setenv("HOME", str(tmp_path))
     controller = FakeController(Target(load(SMALL), None, {}), tmp_path)
     for name, module in [*sys.modules.items()]:
@@ -46,7 +46,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command did: exit code, standard output, standard error."""
+    """The result of a command: exit code, standard output, standard error."""
 
     code: int
     out: str
@@ -55,7 +55,7 @@ class Done:
 
 @pytest.fixture
 def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run the command line in this process: a process of its own for each test would take minutes."""
+    """Return a function that runs the command line in this process: a process for each test would take minutes."""
 
     def run(*arguments: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["gpupool", *map(str, arguments)])

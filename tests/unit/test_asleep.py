@@ -1,4 +1,4 @@
-"""Which nodes a command takes for asleep: those that Slurm has switched off, and that do not answer."""
+"""The nodes that a command takes for powered down: switched off by Slurm, and not answering."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ cat "{folder}/slurm"
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
-    """A cluster on this machine: on the ports of one node and of the controller a server answers, on others none."""
+    """A cluster on this machine: a server answers on the ports of one node and of the controller, and on no others."""
     scontrol = tmp_path / "bin" / "scontrol"
     scontrol.parent.mkdir()
     scontrol.write_text(SCONTROL.format(folder=tmp_path))

@@ -1,4 +1,4 @@
-"""Reasons of failures as codes: a command gives one in the last line but one, whatever else it prints."""
+"""Codes for reasons of failures: a command prints one in its last line but one, whatever else it prints."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Shell longer than three lines stands in files of its own, where tools can look at it; its values are quoted."""
+"""Shell longer than three lines is in separate files, where tools can check it; its values are quoted."""
 
 import ast
 import os
@@ -18,12 +18,12 @@ from gpupool.shell import shell_file, values
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or ""
-#: A line that begins with a command of everyday use, ends in "; do" or "; then", or has a variable or command put in.
+#: A line that begins with a common command, ends in "; do" or "; then", or contains a variable or command substitution.
 SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then)\b|\$[\w({@#*?]")
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
-    """Return line and text of each string in a program but docstrings, with {} for what an f-string puts in."""
+    """Yield line and text of each string in a program except docstrings, with {} for values of an f-string."""
     nodes = list(ast.walk(ast.parse(source)))
     parts = {
         id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node
@@ -95,7 +95,7 @@ def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None
                     (tmp_path / f"{folder.name}-{Path(file.path).name}").write_text(text)
     made = sorted(tmp_path.iterdir())
     assert {file.name.rpartition("-")[2] for file in made} >= {"sbash", "purge", "health", "spaces.sh"}
-    # a user's own .bashrc is not here
+    # a user's own .bashrc does not exist here
     done = subprocess.run([SHELLCHECK, "-e", "SC2016,SC1090", *made], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 

@@ -20,7 +20,7 @@ def states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stand(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
-    """Write the state of a testbed that was brought up here."""
+    """Write the state of a testbed that was started here."""
     place = states / id_
     place.mkdir(parents=True)
     (place / "id_ed25519.pub").write_text("ssh-ed25519 AAAA testbed\n")
@@ -89,7 +89,7 @@ def test_another_inventorys_testbed_is_not_ours(states: Path) -> None:
 
 
 def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever writes the path in another way must not reach the real nodes by mistake."""
+    """Another spelling of the path must not reach the real nodes by mistake."""
     stand(states)
     monkeypatch.chdir(INVENTORY / "example")
     for path in ("../skynet", "../skynet/", "../example/../skynet", str(INVENTORY / "skynet")):

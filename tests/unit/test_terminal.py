@@ -1,4 +1,4 @@
-"""Names and reasons from elsewhere are shown as they are, wherever a command prints them."""
+"""Names and reasons from other programs are printed unchanged by every command."""
 
 import io
 import re
@@ -30,7 +30,7 @@ SHOWN = r"\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
 
 @given(some.text(max_size=40))
 def test_any_text_is_printed_as_it_stands(text: str) -> None:
-    """On a line, in a table, and as a part with a style of its own."""
+    """On a line, in a table, and as a part with a separate style."""
     out = io.StringIO()
     screen = Screen(file=out, width=400, force_terminal=False)
     screen.print(text)
@@ -114,7 +114,7 @@ def test_a_line_number_is_no_emoji(gpupool: Callable[..., Any], tmp_path: Path) 
 
 
 def test_no_command_has_a_console_that_reads_markup() -> None:
-    """All of them print by those of `gpupool.terminal`."""
+    """All commands print through the consoles of `gpupool.terminal`."""
     assert isinstance(stdout, Screen)
     assert isinstance(stderr, Screen)
     folder = Path(gpupool.cli.__file__).parents[1]

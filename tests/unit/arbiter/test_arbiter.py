@@ -1,4 +1,4 @@
-"""The arbiter's eyes and judgement: what three Slurm versions really said, and rules that hold for any queue."""
+"""The arbiter's reading and decisions: recorded output of three Slurm versions, and rules for any queue."""
 
 import contextlib
 import dataclasses
@@ -91,7 +91,7 @@ def test_the_youngest_that_free_enough_leave_and_no_more(version: str) -> None:
 
 @each_version
 def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
-    """The recorded job of two GPUs has a mark of this run: one more GPU is all that is missing."""
+    """The recorded job of two GPUs carries a mark of this run: only one more GPU is missing."""
     queue, known, nodes = recorded(version)
     assert sum(decision.job.amount("gres/gpu") for decision in evicted(queue, known, nodes)) == 1
 
@@ -135,9 +135,9 @@ def columns(version: str) -> str:
 
 @each_version
 def test_columns_give_the_jobs_that_json_gives(version: str) -> None:
-    """Both were recorded at the same moment; one job has newlines, separators and a byte that is no text in a comment.
+    """Both were recorded at the same moment; one job has newlines, separators and an invalid UTF-8 byte in a comment.
 
-    JSON of 22.05 calls no job held, and that of 26.05 none exclusive; 22.05 has no column of excluded nodes.
+    JSON of 22.05 marks no job as held, and that of 26.05 none as exclusive; 22.05 has no column of excluded nodes.
     """
     seen = jobs.read(columns(version), MARK)
     assert seen.unread == []
@@ -247,7 +247,7 @@ def test_no_node_at_all_makes_it_unsure() -> None:
 
 
 def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lab waits on its cap, and the limits cannot be read: whose grace time is over ends all the same."""
+    """A lab waits at its cap, and the limits cannot be read: a job whose grace time is over is ended nevertheless."""
     now = int(time.time())
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     leaves = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
@@ -277,7 +277,7 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
 def test_a_cycle_asks_notes_signals_and_logs(
     noted: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who cannot be noted is not signalled either: nobody would know that he leaves."""
+    """A job whose mark cannot be written is not signalled: the arbiter would not know that it is leaving."""
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     for entry in squeue["jobs"]:
         entry["admin_comment"] = ""
@@ -325,7 +325,7 @@ def test_a_cycle_asks_notes_signals_and_logs(
 
 
 def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock that stands, a look takes no time; Slurm cuts times to seconds, so one more is waited for."""
+    """With a stopped clock, a cycle takes no time; Slurm truncates times to seconds, so the arbiter waits one more."""
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     running = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
     running |= {"preempt_time": number(NOW - 52), "end_time": number(NOW + 7), "admin_comment": ""}
@@ -366,7 +366,7 @@ def test_limits_and_nodes_are_asked_for_once_slurm_has_begun_to_make_room(
 
 
 def number(value: int) -> dict[str, object]:
-    """Return a number as Slurm 24.11 writes it."""
+    """Return a number in the form of Slurm 24.11."""
     return {"set": True, "infinite": False, "number": value}
 
 
@@ -412,7 +412,7 @@ def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
 def test_no_bug_ends_the_service(
     bug: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its place is in the journal once, and the status that verify reads says what it is."""
+    """The place of the error is in the journal once, and the status that verify reads describes it."""
     slept: list[float] = []
     told: list[str] = []
 
@@ -450,7 +450,7 @@ def test_a_controller_that_is_not_the_active_one_is_no_trouble(monkeypatch: pyte
 
 
 def test_one_job_that_is_gone_keeps_no_other_from_being_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """scontrol changes some of several jobs and fails for all of them where one has ended."""
+    """For several jobs, scontrol changes some and fails for all of them if one has ended."""
     done: list[str] = []
 
     def ask(command: list[str]) -> str:
@@ -485,7 +485,7 @@ def test_room_that_was_of_no_use_is_made_again_after_twice_the_time() -> None:
 def test_with_nothing_to_do_the_service_says_so_and_sleeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """systemd would start a service that ends again and again."""
+    """systemd would restart a service that exits, again and again."""
 
     def pause() -> None:
         raise KeyboardInterrupt

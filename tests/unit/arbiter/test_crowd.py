@@ -1,4 +1,4 @@
-"""Owners who come in numbers find room in one grace time: Slurm would make it for a few at a time."""
+"""Many owners at once get room within one grace time: Slurm alone would make room for a few at a time."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ def owner(name: str, **other: object) -> Job:
     return waits(name, **{"reason": "Resources", **other})
 
 
-# somewhere else: what Slurm has begun with
+# on another node: the jobs that Slurm has already preempted
 BEGUN = borrower(90, preempted=NOW - 1, end=NOW + 60, nodes="n9")
 BORROWERS = [borrower(number) for number in range(8)]
 LEAVING = [borrower(number, preempted=NOW - 1, end=NOW + 60) for number in range(8, 10)]
@@ -36,7 +36,7 @@ def signalled(
     begun: bool = True,
     **recent: int,
 ) -> dict[str, list[str]]:
-    """Return the jobs that leave, by the one that they leave for."""
+    """Return the leaving jobs, by the job for which each leaves."""
     nodes = nodes or [node(10, 10)]
     queue = [BEGUN, *queue] if begun else queue
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
@@ -137,7 +137,7 @@ def test_where_slurm_makes_no_room_at_all_nobody_leaves() -> None:
     queue = [*BORROWERS, owner("20")]
     assert signalled(queue) == {"20": ["7"]}
     assert signalled(queue, begun=False) == {}
-    # but it is known then that the job waits
+    # although the arbiter knows that the job waits
     assert crowd.waiting(queue, RULES) == [queue[-1]]
 
 
@@ -161,7 +161,7 @@ def test_nobody_is_told_twice() -> None:
 def test_whatever_comes_owners_stay_and_no_more_leave_than_start(
     held: list[tuple[int, str, bool]], asked: list[tuple[int, int]], cap: int
 ) -> None:
-    """Held: GPUs, node, whether an owner has them. Asked: GPUs and tasks."""
+    """Running jobs: GPUs, node, whether an owner has them. Pending jobs: GPUs and tasks."""
     queue = [
         job(str(number), gpus=gpus, nodes=where, account="b", partitions=("short",))
         if owned
@@ -176,5 +176,5 @@ def test_whatever_comes_owners_stay_and_no_more_leave_than_start(
     assert not [name for name in gone if held[int(name)][2]]
     freed = sum(held[int(name)][0] for name in gone)
     wanted = sum(gpus * tasks for gpus, tasks in asked)
-    # a victim may hold two GPUs more than the one that it leaves for needs, at most
+    # a victim may hold at most two GPUs more than the job needs for which it leaves
     assert freed <= min(wanted, cap) + 2 * len(gone)

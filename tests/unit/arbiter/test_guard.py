@@ -1,4 +1,4 @@
-"""The guard: what Slurm allocated, against what the inventory lets a job hold."""
+"""The guard: Slurm's allocations, compared with the limits of the inventory for each job."""
 
 import json
 import socket
@@ -24,7 +24,7 @@ SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
 
 
 def holds(text: str, **other: object) -> Job:
-    """Return a running job that was allocated these TRES."""
+    """Return a running job with these allocated TRES."""
     return job("7", **{"partitions": ("long",), "nodes": "n1", "has": tres.read(text), **other})
 
 
@@ -138,7 +138,7 @@ def test_a_job_that_cannot_wait_is_cancelled(other: dict[str, object]) -> None:
 
 
 class Service:
-    """The service on a recorded queue, of which one job holds more than it may; `done` are the commands that change."""
+    """The service with a recorded queue in which a job exceeds its limit; `done` are the commands that change it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, nodes: str | None = None) -> None:
         self.done: list[str] = []
@@ -215,7 +215,7 @@ def test_skynets_guard_has_the_bounds_of_its_inventory_and_looks_every_ten_secon
 
 
 def test_a_status_reaches_systemd_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The path of a socket is at most 107 bytes long, and tmp_path can be longer.
+    # The path of a socket has a limit of 107 bytes, and tmp_path can be longer.
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
         path = f"{folder}/notify"
         heard.bind(path)

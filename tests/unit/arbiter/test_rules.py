@@ -1,4 +1,4 @@
-"""Rules of the arbiter that hold for any queue."""
+"""Rules of the arbiter, tested on any queue."""
 
 import dataclasses
 from collections.abc import Collection
@@ -112,7 +112,7 @@ def test_a_limit_of_an_account_above_is_no_reason_to_evict() -> None:
 
 @pytest.mark.parametrize("above", [{"a": "dept", "dept": "a"}, {"a": "dept", "dept": "top", "top": "dept"}])
 def test_accounts_above_each_other_in_a_circle_are_no_reason_to_evict(above: dict[str, str]) -> None:
-    """Read while an admin moves them."""
+    """The accounts are read while an admin moves them."""
     queue = [*FULL, waits("9")]
     lab, free = capped(queue, 4), Limit({"gres/gpu": 99}, {"gres/gpu": 4})
     known = dataclasses.replace(lab, parents=above, accounts={"dept": free, "top": free, **lab.accounts})
@@ -121,14 +121,14 @@ def test_accounts_above_each_other_in_a_circle_are_no_reason_to_evict(above: dic
 
 @pytest.mark.parametrize("first", [{"priority": 5001}, {}])
 def test_of_two_that_wait_the_one_that_slurm_starts_first_gets_the_place(first: dict[str, object]) -> None:
-    """The one of the higher priority, and of the same the older one, whatever order squeue prints them in."""
+    """The job with the higher priority; of two with the same, the older job, in any order of squeue."""
     queue = [FULL[2], waits("10"), waits("100" if first else "9", **first)]
     leaves = evicted(queue, capped(queue, 1), [node(8, 1)])
     assert [decision.mark and decision.mark.waiting for decision in leaves] == ["100" if first else "9"]
 
 
 def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() -> None:
-    """The arbiter does not know what is above it: nobody leaves for its jobs, and everybody else is served."""
+    """The parent of the account is unknown to the arbiter: no job leaves for its jobs, and all others are served."""
     queue = [*FULL, waits("8", account="b", priority=9000), job("7", account="b"), waits("9")]
     lab, sub = capped(queue, 4), capped(queue, 1, "b")
     known = Limits({**lab.accounts, **sub.accounts}, {"a": "root", "b": "not-known"}, {})
@@ -176,7 +176,7 @@ def test_nobody_else_leaves_while_the_first_are_in_their_grace_time() -> None:
 
 
 def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
-    """The lab's next user-overcap job took the place: the one that left carries the mark of its last run."""
+    """The lab's next user-overcap job took the place: the job that left carries the mark of its last run."""
     left = job("3", comment=str(Mark(NOW - 20, 0, "9")), restarts=1, states=frozenset({"PENDING"}), has={}, nodes="")
     queue = [*FULL[:2], left, job("4", start=NOW - 10), waits("9")]
     assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
@@ -188,7 +188,7 @@ def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
 
 def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
     preempted = job("5", preempted=NOW - 60, end=NOW, partitions=("overcap",), account="overcap")
-    # Slurm says NOW - 60 for what was NOW - 59.01
+    # Slurm shows NOW - 60 for NOW - 59.01
     assert decide.overdue([preempted], RULES, NOW + 0.9) == []
     assert decide.deadline([preempted], RULES) == NOW + 1
     assert [(decision.act, decision.job.name) for decision in decide.overdue([preempted], RULES, NOW + 1)] == [
@@ -253,7 +253,7 @@ def test_a_job_that_wants_whole_nodes_needs_an_empty_one() -> None:
 
 
 def test_jobs_alike_cost_no_more_than_one() -> None:
-    """Of 4000 that wait for what cannot be, one is looked at, however many could give way."""
+    """Of 4000 identical pending jobs that cannot start, the arbiter examines one, however many others could leave."""
     queue = [job(str(number)) for number in range(280)]
     asked: list[str] = []
 
@@ -268,11 +268,11 @@ def test_jobs_alike_cost_no_more_than_one() -> None:
     assert asked == ["1000"]
 
 
-# What is done
+# Actions
 
 
 def answering(*answers: str) -> act.Ask:
-    """Return what answers commands in this order: sacct's lines, `JOB|LINE`, between its marks."""
+    """Return answers to commands in this order: sacct's lines, `JOB|LINE`, between its marks."""
     left = list(answers)
 
     def ask(command: list[str]) -> str:
@@ -394,7 +394,7 @@ def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> N
         ["scontrol", "update", "JobId=4", f"AdminComment=mine {mark}"],
         ["scontrol", "update", "JobId=5", f"AdminComment={some[3].mark}"],
     ]
-    # one script for the array, and one for each of the others that named no signal
+    # one script for the array, and one for each of the others without a signal
     answers = answering(
         "3_1|sbatch a\n3_2|sbatch a\n4|sbatch --signal=USR1 b\n5|sbatch c", "#SBATCH --signal=B:USR2", ""
     )
@@ -457,7 +457,7 @@ def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_ma
         asked = sum(other.asks["gres/gpu"] for other in queue if other.name in served)
         over = lab.accounts[account].used["gres/gpu"] + asked - cap
         freed = sum(job.amount("gres/gpu") for job in gone)
-        # enough for those they left for, and with any one of them still there it would not have been
+        # enough for the jobs for which they left, and not enough if any one of them stayed
         leaving = [
             job for job in queue if job.account == account and job.preempted and job.partitions == ("user-overcap",)
         ]

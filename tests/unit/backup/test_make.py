@@ -1,4 +1,4 @@
-"""Backups of slurmctld's state and of the database, as the timer makes them."""
+"""Backups of slurmctld's state and of the database, made by the timer's program."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_no_state_is_no_backup(tmp_path: Path, to: Path) -> None:
 
 
 def programs(folder: Path, dump: str) -> Path:
-    """Make commands that stand in for MariaDB's and slurmdbd's; the real ones run in tests/testbed."""
+    """Create fake commands of MariaDB and slurmdbd; the real ones run in tests/testbed."""
     folder.mkdir()
     texts = {"mariadb": "echo 4000", "slurmdbd": "echo slurm 24.11.5", "mariadb-dump": dump}
     for name, text in texts.items():
@@ -76,7 +76,7 @@ def programs(folder: Path, dump: str) -> Path:
 
 
 def backed_up_to(cluster: Cluster, to: Path) -> Cluster:
-    """Return the cluster with its backups in a directory of the test, which an inventory may not name."""
+    """Return the cluster with its backups in a directory of the test, which an inventory does not accept."""
     backup = cluster.slurm.backup
     assert backup
     slurm = cluster.slurm.model_copy(update={"backup": backup.model_copy(update={"to": str(to)})})

@@ -1,4 +1,4 @@
-"""Backups in a folder: whole or not there, never so many that the disk is full, and found broken when they are."""
+"""Backups in a folder: complete or absent, limited in number so that the disk has room, and checked for damage."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""budget as a node runs it, with an sshare that prints what one of 24.11 has; and the file for the submit plugin."""
+"""budget in the form of a node, with a fake sshare that prints 24.11's output; and the file for the submit plugin."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-#: As on a node: nothing of gpupool but the programs, and nothing but the standard library.
+#: As on a node: the programs of gpupool and the standard library, and no other modules.
 PYTHON = [sys.executable, "-P", "-B", "-m"]
 SSHARE = """#!/bin/sh
 [ -e "$FOLDER/down" ] && { echo "Unable to contact slurm controller" >&2; exit 1; }
@@ -48,7 +48,7 @@ SHARES = [
 
 
 class Node:
-    """A node in a folder."""
+    """A node, simulated in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

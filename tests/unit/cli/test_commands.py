@@ -1,4 +1,4 @@
-"""`gpupool check`, `render`, `schema` and `init`, as people and programs see them."""
+"""`gpupool check`, `render`, `schema` and `init` in the view of people and programs."""
 
 import json
 import re
@@ -166,7 +166,7 @@ def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> N
 def test_what_is_large_and_alike_is_one_file(
     gpupool: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """/etc/hosts of n nodes on n nodes grows with the square of n; and writing again changes one of them only."""
+    """/etc/hosts of n nodes on n nodes grows with the square of n; a second render changes only one of them."""
     monkeypatch.setattr(rendered, "_LARGE", 100)
     assert gpupool("render", SMALL, "--out", tmp_path).code == 0
     first, second = (tmp_path / f"gpu-{number}" / "etc" / "hosts" for number in (1, 2))
@@ -264,7 +264,7 @@ def test_init_names_the_schema_by_which_an_editor_completes_keys(gpupool: Callab
         language = Draft202012Validator(json.loads((file.parent / line[1]).read_text()))
         assert [error.message for error in language.iter_errors(read(file).data)] == [], file.name
         assert list(language.iter_errors({**read(file).data, "nonsense": 1})), file.name
-    # the way to renew them when a new version knows more keys
+    # the way to update the file when a new version has more keys
     assert gpupool("schema").out == (site / ".schema.json").read_text()
     assert gpupool("schema", "--rehearsal").out == (site / "rehearsal" / ".schema.json").read_text()
 
@@ -281,7 +281,7 @@ def test_init_overwrites_nothing(gpupool: Callable[..., Any], tmp_path: Path) ->
 
 
 def test_a_files_order_says_nothing(tmp_path: Path) -> None:
-    """One file or many, whatever they are called: the same cluster."""
+    """The cluster is the same in one file or many, whatever their names."""
     data = read(INVENTORY / "skynet").data
     (tmp_path / "all.yml").write_text(yaml.safe_dump(data, sort_keys=False))
     shutil.copytree(INVENTORY / "skynet" / "wiki", tmp_path / "wiki")

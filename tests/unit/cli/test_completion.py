@@ -1,4 +1,4 @@
-"""A shell that completes gpupool's words: commands, options, and what an inventory calls its nodes."""
+"""Shell completion of gpupool: commands, options, and the names of an inventory's nodes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from inventories import INVENTORY
 
 @pytest.fixture
 def completed(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Return what bash would offer for the last word of a line."""
+    """Return the completions that bash would offer for the last word of a line."""
 
     def ask(*arguments: object) -> list[str]:
         monkeypatch.setenv("_GPUPOOL_COMPLETE", "complete_bash")

@@ -1,4 +1,4 @@
-"""However a command ends, it is one line and an exit code: full disks, closed outputs, signals at any moment."""
+"""Every command ends with one line and an exit code: full disks, closed outputs, signals at any moment."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-m", "gpupool"]
 
 
 def gpupool_alone(shell: str, *arguments: object, first: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, by a line of shell; modules of the folder `first` are found first."""
+    """Run a shell line with a command in a separate process; modules of the folder `first` are found first."""
     path = os.pathsep.join(map(str, filter(None, (first, ROOT, os.environ.get("PYTHONPATH")))))
     return subprocess.run(
         ["bash", "-c", shell, "bash", *COMMAND, *map(str, arguments)],
@@ -84,7 +84,7 @@ SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminate
 def test_a_signal_while_modules_are_loaded(
     tmp_path: Path, number: signal.Signals, code: int, word: str, module: str
 ) -> None:
-    """The first second of a command goes into that."""
+    """Imports take the first second of a command."""
     (tmp_path / f"{module}.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\n")
     done = gpupool_alone('exec "$@"', "check", SMALL, first=tmp_path)
     assert (done.returncode, done.stderr) == (code, f"{word}; running it again finishes the work\n")
@@ -105,7 +105,7 @@ def test_a_signal_while_a_command_works(
 
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
 def test_a_signal_while_nodes_are_at_work(tmp_path: Path, number: signal.Signals, code: int, word: str) -> None:
-    """The engine has its own way with Ctrl-C; SIGTERM goes the same."""
+    """The engine handles Ctrl-C itself, and SIGTERM in the same way."""
     run = f"""
 import os, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`gpupool explain`: each value with the line that it comes from."""
+"""`gpupool explain`: each value with the line that sets it."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`gpupool log`: since when, and which commit an inventory is."""
+"""`gpupool log`: the start of the log, and the commit of an inventory."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each command that changes nodes hands its name, the user and the commit to the engine, and loads the inventory once.
+"""Each command that changes nodes passes its name, the user and the commit to the engine, and loads the inventory once.
 
 The engine writes them into the log of each node that it changes: `tests/engine/test_door.py`.
 """
@@ -50,7 +50,7 @@ COMMANDS = {
 
 @dataclass
 class Engine:
-    """In the place of the engine: each run changes each node, and slurmctld knows the nodes that were applied."""
+    """A fake engine: each run changes each node, and slurmctld knows the nodes that were applied."""
 
     slurm: Any = None
     origins: list[Origin | None] = field(default_factory=list)
@@ -86,7 +86,7 @@ def inventory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Each load of an inventory: whether it had a changed text."""
+    """Record each load of an inventory: whether it had a changed text."""
     seen: list[bool] = []
     read = cluster_load.read
 
@@ -100,7 +100,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Nodes behind an engine, a model of slurmctld and of machines that join."""
+    """Nodes behind a fake engine, a model of slurmctld and of machines that join."""
     engine = Engine()
     monkeypatch.setitem(sys.modules, "gpupool.engine.drive", SimpleNamespace(run=engine.run))
 

@@ -1,4 +1,4 @@
-"""What a plan says of its costs: on one screen, as JSON, and as a page for a pull request."""
+"""The cost of a plan: on one screen, as JSON, and as a page for a pull request."""
 
 from changing import change_of
 

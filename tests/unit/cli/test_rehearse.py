@@ -1,4 +1,4 @@
-"""`gpupool rehearse` as people and programs see it; the twin is another test's matter: here it stands and falls."""
+"""`gpupool rehearse` in the view of people and programs; the twin itself is tested elsewhere: here it is a fake."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SKYNET = ROOT / "inventory" / "skynet"
 
 @dataclass
 class Stage:
-    """What was asked of the twin, and what the rehearsal shall find."""
+    """The calls of the twin, and the findings of the rehearsal."""
 
     broken: bool = False
     wrong: BaseException | None = None

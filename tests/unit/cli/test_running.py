@@ -1,4 +1,4 @@
-"""The last line of `plan` and `apply`: what was found or done, and never more than anybody knows."""
+"""The last line of `plan` and `apply`: the findings or changes, and only those that are known."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A command imports what it needs, and no more: each key that a shell completes starts gpupool again."""
+"""A command imports only what it needs: each completion in a shell starts gpupool again."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from inventories import INVENTORY
 
 from gpupool.cli.app import COMMANDS, imported
 
-#: Libraries that each take as long to import as all that is needed to complete a word.
+#: Libraries that each take as long to import as all modules needed to complete a word.
 SLOW = {"ClusterShell", "gevent", "jinja2", "paramiko", "pydantic", "pyinfra", "pytest", "rich", "yaml"}
 CODE = f"""
 import sys, gpupool.cli
@@ -21,7 +21,7 @@ finally:
 
 
 def loaded(*arguments: object, **environment: str) -> set[str]:
-    """Return which of these libraries gpupool has imported when a command ends."""
+    """Return the libraries of these that gpupool has imported when a command ends."""
     done = subprocess.run(
         [sys.executable, "-c", CODE, *map(str, arguments)],
         capture_output=True, text=True, check=True, env={**os.environ, **environment},

@@ -1,4 +1,4 @@
-"""Files of an inventory that are put on nodes as they are."""
+"""Files of an inventory that are installed on nodes unchanged."""
 
 import shutil
 from pathlib import Path

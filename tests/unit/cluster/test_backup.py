@@ -1,4 +1,4 @@
-"""Where backups may be kept, and where not."""
+"""Directories in which backups are allowed, and others."""
 
 from pathlib import Path
 

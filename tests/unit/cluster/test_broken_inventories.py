@@ -1,4 +1,4 @@
-"""What is wrong in an inventory is said at its line, in words, with exit code 2, and nothing is written."""
+"""Each error in an inventory is reported with its line and the reason, with exit code 2, and nothing is written."""
 
 import os
 import re
@@ -28,7 +28,7 @@ STORED = (inventories.STORED / "inventory.yml").read_text()
 
 @pytest.fixture
 def check(tmp_path: Path) -> Callable[[str], list[str]]:
-    """Return the complaints about a text, as lines less the path of the file."""
+    """Return a function that returns the complaints about a text, as lines without the path of the file."""
 
     def run(text: str) -> list[str]:
         (tmp_path / "inventory.yml").write_text(text)
@@ -68,7 +68,7 @@ def test_a_file_that_is_not_there(gpupool: Callable[..., Any]) -> None:
 
 
 def test_the_command_itself_ends_so() -> None:
-    """Once as a process of its own, through the installed command."""
+    """Once in a separate process, with the installed command."""
     command = [str(Path(sys.executable).parent / "gpupool"), "check", "broken/typo_key"]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     assert done.returncode == 2
@@ -95,7 +95,7 @@ SLIPS = yaml.safe_load((HERE / "slips.yml").read_text())
 
 
 def _cases() -> Iterator[Any]:
-    """Return a case for each slip; for one with `each`, a case for each of these, written for <each> in all texts."""
+    """Yield a case for each slip; a slip with `each` becomes one case for each of these, as <each> in all texts."""
     for check, rows in SLIPS.items():
         for index, row in enumerate(rows):
             if "each" not in row:
@@ -126,7 +126,7 @@ def test_every_check_has_a_slip() -> None:
 
 
 def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
-    """A typo, a wrong type, an address twice and an account that is not there: one look says all four."""
+    """A typo, a wrong type, a duplicate address and an unknown account: one check reports all four."""
     text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
     said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
     assert [line.partition(": ")[0] + " " + line.split(": ")[2] for line in said] == [
@@ -168,7 +168,7 @@ def test_no_user_and_no_lab_is_called_as_the_system_calls_its_own(name: str, che
 
 
 def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
-    # in two parts, or it would be found where nobody may have one
+    # in two parts, so that searches for keys do not find it
     key = '"-----BEGIN OPENSSH PRIVATE KEY' + '-----\\nb3BlbnNz\\n"'
     (said,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
     assert "this is a private key" in said
@@ -210,7 +210,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_no_text_takes_the_whole_stack(bomb: str, tmp_path: Path) -> None:
-    """The YAML library would end the process without a word."""
+    """The YAML library would end the process with no output."""
     (tmp_path / "x.yml").write_text(BOMBS[bomb])
     assert examine(tmp_path).errors
 
@@ -238,7 +238,7 @@ def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
 def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
-    """A few characters of a good inventory lost or replaced: files or complaints, never a traceback."""
+    """A few characters of a valid inventory removed or replaced: files or complaints, never a traceback."""
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         end = min(len(text), start + data.draw(st.integers(0, 12)))

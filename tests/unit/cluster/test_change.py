@@ -1,4 +1,4 @@
-"""A change laid over an inventory: what it says holds, everything else stays, its mistakes are said at its lines."""
+"""A change merged into an inventory: its values apply, all others stay, its mistakes are reported with its lines."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ SKYNET = ROOT / "inventory" / "skynet"
 
 @pytest.fixture
 def skynet_with(tmp_path: Path) -> Callable[[str], Any]:
-    """Return SkyNet with a change, as `examine` gives it; the change's lines are those of change.yml."""
+    """Return a function that returns SkyNet with a change, like `examine`; the change has the lines of change.yml."""
 
     def run(change: str) -> Any:
         (tmp_path / "change.yml").write_text(change)

@@ -1,4 +1,4 @@
-"""A driver that does not fit its GPUs is refused before a node is touched; the clusters' own choices are accepted."""
+"""A driver that does not support its GPUs is refused before a node is changed; the clusters' choices are accepted."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from gpupool.cluster.model import Cluster
 SKYNET = inventories.INVENTORY / "skynet"
 CHOSEN = 'driver_branch: "460", cuda: "11.2", repository: site'
 
-# what an admin of SkyNet might write instead, and how the reason begins; it has Titan X, RTX 2080 Ti, RTX 6000 and A40
+# wrong choices for SkyNet, and the start of each reason; it has Titan X, RTX 2080 Ti, RTX 6000 and A40
 WRONG = {
     "a branch that dropped the Titan X": (
         'driver_branch: "590", repository: site',
@@ -66,7 +66,7 @@ WRONG = {
 
 @pytest.fixture
 def skynet(tmp_path: Path) -> Callable[[str], list[str]]:
-    """Return the errors of SkyNet's inventory with another choice of driver."""
+    """Return a function that returns the errors of SkyNet's inventory with another choice of driver."""
 
     def errors(choice: str) -> list[str]:
         folder = inventories.copied(SKYNET, tmp_path / "skynet", (CHOSEN, choice))

@@ -1,4 +1,4 @@
-"""Node names: written out, selected, folded again."""
+"""Node names: expanded, selected, folded again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_range_that_is_too_large_is_told_its_size() -> None:
 
 
 def refusal(attempt: Callable[[], object]) -> str | None:
-    """Return the words of a ValueError, None where there is none; any other error comes through."""
+    """Return the message of a ValueError, or None without one; any other error is raised."""
     try:
         attempt()
     except ValueError as error:

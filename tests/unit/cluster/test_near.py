@@ -1,4 +1,4 @@
-"""A name is suggested for a misspelt one, and for no other."""
+"""A similar name is suggested for a misspelt name, and none for an unrelated name."""
 
 import pytest
 

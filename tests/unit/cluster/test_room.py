@@ -1,4 +1,4 @@
-"""What `check` lets pass leaves room for every GPU: no mix of other jobs can take it."""
+"""An inventory that `check` accepts leaves room for every GPU: no combination of other jobs can take it."""
 
 import itertools
 from pathlib import Path
@@ -28,7 +28,7 @@ def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
 def test_no_mix_of_jobs_takes_the_last_gpu(
     tmp_path_factory: pytest.TempPathFactory, kept: int, default: int, each_gpu: int, each_cpu: int, memory: int
 ) -> None:
-    """Tried out: every number of other GPUs in use with all they may have, beside every number of CPUs without."""
+    """Tests every number of other GPUs in use with their maximum, beside every number of CPUs without GPUs."""
     said = complaints(
         tmp_path_factory.mktemp("room"),
         ("cpus_kept_per_gpu: 6", f"cpus_kept_per_gpu: {kept}"),
@@ -42,7 +42,7 @@ def test_no_mix_of_jobs_takes_the_last_gpu(
         used * each_gpu * 1024 + others * each_cpu * 1024 + (gpus - used) * default * 1024 <= there
         for used, others in itertools.product(range(gpus), range(max(free, 0) + 1))
     )
-    # one more reason to complain is a CPU of a job without GPUs that by default gets too much
+    # the only other complaint is about a CPU of a job without GPUs that gets too much by default
     of_cpus = [line for line in said if "per_cpu: 64 x" in line]
     nobody_waits = [line for line in said if "all CPUs of all nodes are reserved" not in line and line not in of_cpus]
     if not nobody_waits:

@@ -1,4 +1,4 @@
-"""Each selector of the schema is found by its type, so that a new field is checked without a word about it."""
+"""Each selector of the schema is found by its type, so that a new field is checked without extra code."""
 
 from typing import Annotated
 

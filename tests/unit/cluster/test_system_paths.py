@@ -1,4 +1,4 @@
-"""Which places are the system's own: no inventory may mount, export or purge there."""
+"""Directories of the operating system, in which no inventory may mount, export or purge."""
 
 import pytest
 

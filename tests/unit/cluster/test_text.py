@@ -1,4 +1,4 @@
-"""What may be read as an inventory: ordinary files of an ordinary size; whatever else is said in one line."""
+"""Files that can be read as an inventory: regular files up to a limit; all others are refused with one line."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ SMALL = (inventories.SMALL / "inventory.yml").read_text()
 
 @pytest.fixture
 def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
-    """Return the complaints about a text, as lines less the folder."""
+    """Return a function that returns the complaints about a text, as lines without the folder."""
 
     def run(text: str | bytes) -> list[str]:
         (tmp_path / "x.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -34,7 +34,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "x.yml").open("wb") as file:
-        file.truncate(1 << 40)  # no block of it is on the disk
+        file.truncate(1 << 40)  # a sparse file: no block of it is on the disk
     assert "too large: the maximum is 20 MB" in str(examine(tmp_path).complaints[0])
 
 

@@ -1,4 +1,4 @@
-"""A topology.conf beside the inventory: of its nodes, and with the plugin that reads it."""
+"""A topology.conf in the inventory: with its nodes only, and with the plugin that reads it."""
 
 import shutil
 from pathlib import Path

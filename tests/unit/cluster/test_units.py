@@ -1,4 +1,4 @@
-"""Sizes and durations, and what Slurm makes of them."""
+"""Sizes and durations, and their form in Slurm."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Values as a Lua program writes them: a real Lua reads what was written."""
+"""Values in the syntax of a Lua program: a real Lua reads them back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Placeholders of users: a path is the same in every place, whether Python or a shell fills it in."""
+"""Placeholders of users: Python and a shell fill in the same path."""
 
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ PATHS = (
     "/home/{domain[0]}/{domain}/{user}",
     "/{user}x{user[0]}",
 )
-#: What the scripts know before a path is filled in.
+#: The shell variables that are set before a path is filled in.
 KNOWN = (
     "gpupool_user=$1 gpupool_account=$2 gpupool_id=${1%%@*}; "
     'gpupool_domain=${1#"$gpupool_id"}; gpupool_domain=${gpupool_domain#@}'

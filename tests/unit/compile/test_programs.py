@@ -1,4 +1,4 @@
-"""Programs as nodes get them: with the shared modules that they import, and nothing else of gpupool."""
+"""The programs of nodes: with the shared modules that they import, and nothing else of gpupool."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Templates are filled as their values say, whether or not they were filled or compiled before."""
+"""Templates give the same result whether or not they were filled or compiled before."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from gpupool.compile import template
 
 @pytest.fixture
 def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache of its own, and a folder of templates with one in it."""
+    """A separate cache, and a folder of templates with one in it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(template, "TEMPLATES", tmp_path)
     (tmp_path / "one.j2").write_text("{{ value }}\n")

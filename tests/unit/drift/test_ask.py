@@ -1,4 +1,4 @@
-"""GPUs in hardware against those of the inventory, by their device files."""
+"""GPUs in hardware compared with those of the inventory, by their device files."""
 
 from dataclasses import replace
 

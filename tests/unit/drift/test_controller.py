@@ -1,4 +1,4 @@
-"""What a controller sees by itself: files against the record of the last apply, and metrics."""
+"""Drift on a controller: files compared with the record of the last apply, and metrics."""
 
 import hashlib
 from pathlib import Path

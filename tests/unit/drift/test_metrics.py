@@ -1,4 +1,4 @@
-"""Drift as the text-file collector of Prometheus' node exporter reads it."""
+"""Drift in the format of the text-file collector of Prometheus' node exporter."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Slurm in three columns: what counts as a difference, and what happens to it if nothing is done."""
+"""Slurm's settings in three columns: what counts as a difference, and its consequence without an apply."""
 
 import pytest
 

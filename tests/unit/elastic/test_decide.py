@@ -1,4 +1,4 @@
-"""What is done about slurmctld's wishes, look by look: who is switched, who waits, who is marked."""
+"""Actions on slurmctld's power requests, look by look: nodes that are switched, that wait, that are marked."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ UP, IDLE, MARKED = {"ALLOCATED", "CLOUD", "POWERING_UP"}, {"IDLE", "CLOUD"}, {"D
 
 @dataclass
 class Cluster:
-    """Nodes, of which each is on or off and has a state in Slurm; what was told to the cloud is noted."""
+    """Nodes that are on or off, each with a state in Slurm; requests to the cloud are recorded."""
 
     limit: int | None = None
     now: float = 1000.0
@@ -29,7 +29,7 @@ class Cluster:
             self.states[node] = UP if power == "on" else {"IDLE", "CLOUD", "POWERING_DOWN"}
 
     def look(self, after: float = 1.0) -> list[Step]:
-        """Look once more; what is to be switched is told to the cloud."""
+        """Look once more; the nodes to switch are sent to the cloud."""
         self.now += after
         seen = Seen(self.now, self.on, self.states)
         settle(self.wishes, self.progress, seen)
@@ -57,7 +57,7 @@ def test_a_node_is_started_once_and_done_with_when_it_has_joined() -> None:
     cluster.states["a"] = IDLE
     assert cluster.acts() == []
     assert cluster.progress["a"].done
-    # an admin who switches it off by hand is not contradicted
+    # an admin who switches it off by hand is not overridden
     cluster.on["a"] = False
     assert cluster.acts(AGAIN) == []
 
@@ -67,7 +67,7 @@ def test_one_that_is_off_already_is_not_switched_off() -> None:
     cluster.wish("off", "a")
     assert cluster.acts() == []
     assert cluster.progress["a"].done
-    # nor one that an admin has started since
+    # nor a node that an admin has started since
     cluster.on["a"] = True
     assert cluster.acts() == []
 
@@ -85,7 +85,7 @@ def test_the_last_wish_counts() -> None:
     cluster.wish("off", "a")
     assert cluster.acts() == [("a", "off")]
     cluster.wish("on", "a")
-    # still on its way off
+    # it is still being switched off
     assert cluster.acts() == []
     cluster.on["a"] = False
     assert cluster.acts() == [("a", "on")]

@@ -1,4 +1,4 @@
-"""The service as a controller runs it: with a cloud that is a folder, and a scontrol that notes what it is told."""
+"""The service on a controller: with a folder as the cloud, and a fake scontrol that records its commands."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pace import until
 
-#: A driver of a site's own: a file for each machine, with its state; one that cannot be written cannot be switched.
+#: A site's own driver: a file for each machine, with its state; a file that cannot be written cannot be switched.
 DRIVER = """
 import json, os, pathlib
 class Node:
@@ -68,12 +68,12 @@ class Controller:
         }
 
     def slurm(self, **states: str) -> None:
-        """Have scontrol show these nodes."""
+        """Set the states of nodes that scontrol shows."""
         lines = [f"NodeName={name} Arch=x State={state} ThreadsPerCore=1" for name, state in states.items()]
         (self.folder / "nodes").write_text("\n".join(lines))
 
     def wish(self, power: str, node: str) -> None:
-        """As slurmctld's programs do."""
+        """Request power on or off, as slurmctld's programs do."""
         (self.folder / "wishes" / node).write_text(f"{power}\n")
 
     def state(self, node: str) -> str:
@@ -81,7 +81,7 @@ class Controller:
 
     @property
     def told(self) -> list[str]:
-        """What scontrol was told."""
+        """Return the commands that scontrol got."""
         return (self.folder / "told").read_text().splitlines()
 
     def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
@@ -99,7 +99,7 @@ class Controller:
 
     @contextmanager
     def running(self, **more: str) -> Iterator[Path]:
-        """Run the service meanwhile; give the file of its journal."""
+        """Run the service meanwhile; yield the file of its journal."""
         command, env = self.command()
         journal = self.folder / "journal"
         with journal.open("w") as out:

@@ -1,4 +1,4 @@
-"""What gpu_usage counts: recorded queues of three Slurm versions, and random ones against a second reckoning."""
+"""The counts of gpu_usage: recorded queues of three Slurm versions, and random ones compared with a second count."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def test_users_of_every_version(version: str) -> None:
 @each_version
 @pytest.mark.promise("SKY-115")
 def test_labs_of_every_version(version: str) -> None:
-    """A line for each lab with its cap; borrowed GPUs are with the lab of their user, and leave its cap alone."""
+    """A line for each lab with its cap; borrowed GPUs count for the lab of their user, not against its cap."""
     rows = count.by_lab(recorded(version), skynet())
     assert sum(row.cap or 0 for row in rows) == 284
     assert len(rows) == 14
@@ -60,7 +60,7 @@ def test_labs_of_every_version(version: str) -> None:
 
 @each_version
 def test_partitions_of_every_version(version: str) -> None:
-    """The job of two partitions counts for the first."""
+    """The job with two partitions counts for the first."""
     rows = count.by_partition(recorded(version), skynet())
     assert [(row.name, row.running, row.pending) for row in rows] == [
         ("short", 0, 3),
@@ -141,7 +141,7 @@ _ENTRIES = some.lists(
 
 
 def entries(drawn: list[dict[str, Any]], version: str) -> str:
-    """Return a queue as that version prints it."""
+    """Return a queue in the format of that version."""
     queue = []
     for job in drawn:
         count_all = sum(job["typed"].values()) + job["untyped"]
@@ -163,7 +163,7 @@ def entries(drawn: list[dict[str, Any]], version: str) -> str:
 
 
 def reckoned(text: str) -> dict[str, int]:
-    """Count again, in another way: over the text of each job."""
+    """Count again in another way: from the text of each job."""
     sums = dict.fromkeys(("running", "pending", "overcap"), 0)
     for entry in json.loads(text)["jobs"]:
         state = re.findall("[A-Z]+", json.dumps(entry["job_state"]))[0]

@@ -1,4 +1,4 @@
-"""gpu_usage as a node runs it, with a squeue that prints a recorded queue, and the service that asks for all users."""
+"""gpu_usage on a node, with a fake squeue that prints a recorded queue, and the service that asks for all users."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from gpupool.programs.gpu_usage import shared
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "tests" / "unit" / "arbiter"
-#: As on a node: nothing of gpupool but the programs, and nothing but the standard library.
+#: As on a node: the programs of gpupool and the standard library, and no other modules.
 PYTHON = [sys.executable, "-P", "-B", "-m"]
 SQUEUE = """#!/bin/sh
 echo "$* $SLURM_BITSTR_LEN ${SQUEUE_USERS-}" >>"$FOLDER/asked"
@@ -30,7 +30,7 @@ cat "$FOLDER/squeue.json"
 
 
 class Head:
-    """A node in a folder."""
+    """A node, simulated in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,7 +75,7 @@ def head(tmp_path: Path) -> Head:
 
 @contextmanager
 def service(head: Head, *command: str) -> Iterator[None]:
-    """Run the service as systemd does: its socket is file 3."""
+    """Run the service as systemd does: its socket is file descriptor 3."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(head.socket))
         listening.listen(100)
@@ -90,7 +90,7 @@ def service(head: Head, *command: str) -> Iterator[None]:
 
 @pytest.fixture
 def served(head: Head) -> Iterator[Head]:
-    """The service runs, and its answers last for the whole test."""
+    """The service runs, and its cached answers are valid for the whole test."""
     lasting = "from gpu_usage import shared; shared.FRESH = 1_000_000; shared.main()"
     with service(head, sys.executable, "-P", "-B", "-c", lasting):
         yield head
@@ -226,7 +226,7 @@ def test_a_pipe_that_ends_early_is_no_error(served: Head) -> None:
 def test_in_a_terminal_it_has_colours_and_bars(served: Head, environment: dict[str, str], coloured: bool) -> None:
     line = f"stty cols 120; exec {shlex.join(served.command())}"
     env = {**served.env, "TERM": "xterm", **environment}
-    # script(1) has a terminal of its own for it
+    # script(1) gives the command a terminal
     done = subprocess.run(
         ["script", "-qec", line, "/dev/null"], env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -237,7 +237,7 @@ def test_in_a_terminal_it_has_colours_and_bars(served: Head, environment: dict[s
 
 
 def test_the_service_as_systemd_starts_it(head: Head) -> None:
-    """Without its socket it says what to start."""
+    """Without its socket, its message names the unit to start."""
     with service(head, *PYTHON, "gpu_usage.shared"):
         done = head.run("-u")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What nodes say of their GPUs is read as they say it: texts of real machines, recorded with their origin."""
+"""Nodes' answers about their GPUs are parsed correctly: texts of real machines, recorded with their origin."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,7 @@ IN_LINES = ("from_lspci", "from_query", "from_list")
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """Return what a reader says, less what it does not know."""
+    """Return the fields of a reader's result that are known."""
     whole = {key: each for key, each in asdict(value).items() if each not in (None, ())}
     if "instances" in whole:
         whole["instances"] = [[each["profile"], each["uuid"]] for each in whole["instances"]]
@@ -37,7 +37,7 @@ def test_every_recorded_text_has_an_origin() -> None:
 
 
 def test_the_fields_that_are_asked_for_are_read() -> None:
-    # made up: no published text has just these fields
+    # made up: no published text has exactly these fields
     row = "NVIDIA A40, GPU-86e60957-0cc5-7959-855b-28f0d7bac243, 00000000:4F:00.0, 550.163.01, [N/A]"
     (gpu,) = answers.from_query([row])
     assert plain(gpu) == {
@@ -75,7 +75,7 @@ def test_no_driver_is_no_version() -> None:
 
 
 def test_a_gpu_in_a_slot_that_the_driver_does_not_know() -> None:
-    """Two Quadro RTX 6000 are in slots, and the driver has one of them."""
+    """Two Quadro RTX 6000 are in slots, and the driver knows one of them."""
     slots = answers.from_lspci(RECORDED["from_lspci"][0]["text"].splitlines())
     (missing,) = answers.unseen(slots, [answers.Gpu("Quadro RTX 6000", address="0000:73:00.0")])
     assert missing.address == "0000:d5:00.0"

@@ -1,11 +1,11 @@
-"""A GPU's own name is matched with the model that an inventory says, and what a node has with what is declared."""
+"""A GPU's own name is matched with the model in an inventory, and a node's GPUs with its declared GPUs."""
 
 import pytest
 
 from gpupool.nvidia.names import of_model, pattern
 from gpupool.programs.gpus.declared import differences, is_model
 
-# names that nvidia-smi has for the five clusters' models and some more; most are in recorded.yml
+# nvidia-smi's names for the five clusters' models and some more; most are in recorded.yml
 SAME = [
     ("Tesla K40m", "Tesla K40"),
     ("Tesla V100-SXM2-16GB", "Tesla V100"),

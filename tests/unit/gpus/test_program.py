@@ -1,4 +1,4 @@
-"""The check of a node's GPUs as slurmd runs it, with an nvidia-smi and a lspci that say what real ones have said."""
+"""The GPU check that slurmd runs, with a fake nvidia-smi and lspci that print recorded texts."""
 
 import json
 import os
@@ -29,7 +29,7 @@ Check = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
-    """Run the check, on a node with two Quadro RTX 6000 by its inventory."""
+    """Return a function that runs the check on a node with two Quadro RTX 6000 in its inventory."""
 
     def run(
         smi: str, smi_status: int = 0, slots: str = SLOTS, module: str = MODULE, **declared: str

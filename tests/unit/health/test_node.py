@@ -1,4 +1,4 @@
-"""When a node is drained and resumed: only with a reason of this program, and only what it drained itself."""
+"""The health check drains and resumes a node: only with a reason of this program, and only its own drains."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ from gpupool.programs.health.node import Step
 from gpupool.slurm.nodes import NodeState
 
 OURS = "gpupool: health: /data is not mounted"
-# as scontrol of 24.11 prints it
+# the output of scontrol of 24.11
 SHOWN = """NodeName=gpu-1 Arch=x86_64 CoresPerSocket=1
    CPUAlloc=0 CPUEfctv=64 CPUTot=64 CPULoad=0.10
    State={state} ThreadsPerCore=1 TMP_DISK=0 Weight=1 Owner=N/A MCS_label=N/A
@@ -75,12 +75,12 @@ WRONG = ["/data is not mounted"]
         ("MIXED DRAIN", OURS, "root", WRONG, None),
         ("MIXED DRAIN", OURS, "root", [*WRONG, "b"], Step("drain", f"{OURS}; b")),
         ("IDLE DRAIN", OURS, "root", [], Step("resume")),
-        # an admin's, or another part of gpupool's
+        # an admin's, or by another part of gpupool
         ("IDLE DRAIN", "disk is replaced", "root", [], None),
         ("IDLE DRAIN", "disk is replaced", "root", WRONG, None),
         ("IDLE DRAIN", "gpupool: maintenance", "root", [], None),
         ("IDLE DRAIN", OURS, "ann", [], None),
-        # resumed by hand, with the reason of old
+        # resumed by hand, with the old reason
         ("IDLE", OURS, "root", [], None),
         ("DOWN", "Not responding", "slurm", WRONG, None),
         ("DOWN DRAIN", OURS, "root", [], None),
@@ -103,7 +103,7 @@ def test_a_reason_is_one_short_line() -> None:
 
 
 class Slurm:
-    """A scontrol with one node, which notes what it is asked."""
+    """A fake scontrol with one node, which records its commands."""
 
     def __init__(self, folder: Path) -> None:
         self.node, self.log = folder / "node", folder / "log"
@@ -171,7 +171,7 @@ def test_a_look_that_takes_long_is_not_joined_by_another(slurm: Slurm) -> None:
 
 
 def test_the_program_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
-    """It ends well when Slurm does not answer: slurmd would wait for it with its start."""
+    """The check exits 0 when Slurm does not answer: slurmd would wait for it at its start."""
     (slurm.node.parent / "bin" / "scontrol").write_text("#!/bin/sh\nexit 1\n")
     home = tmp_path / "lib"
     ship("health", home)
@@ -192,7 +192,7 @@ def test_the_program_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
     assert (tmp_path / "state" / "running").exists()
 
 
-# what nodes get
+# files on nodes
 
 
 def test_no_node_checks_itself_unless_the_inventory_says_so(stored: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""What a node finds wrong with itself: for real where the machine has it, else with commands replaced."""
+"""The faults that a node finds in itself: for real if this machine allows it, otherwise with fake commands."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ Command = Callable[[str, str], None]
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Put a command before all others."""
+    """Return a function that puts a command before all others in PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -50,7 +50,7 @@ def test_what_only_waits_to_be_mounted_is_not(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_server_that_hangs_holds_one_process(command: Command, tmp_path: Path) -> None:
-    """A process that waits in the kernel cannot be ended, and keeps its lock; here the test keeps it."""
+    """A process that waits in the kernel cannot be killed, and keeps its lock; here the test keeps it."""
     started = tmp_path / "started"
     command("stat", f"echo x >> {started}; exec sleep infinity")
     with (tmp_path / "%2Fproc.lock").open("w") as hanging:
@@ -87,7 +87,7 @@ def test_gpus_are_counted_and_their_driver_is_asked(tmp_path: Path, monkeypatch:
 def test_a_driver_that_hangs_is_a_problem_and_holds_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An unkillable nvidia-smi is what a GPU that was lost leaves behind."""
+    """A lost GPU leaves an unkillable nvidia-smi behind."""
     monkeypatch.setattr(look, "DEVICES", tmp_path)
     monkeypatch.setattr(look, "PATIENCE", 1.0)
     program = tmp_path / "gpus"

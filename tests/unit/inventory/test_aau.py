@@ -1,4 +1,4 @@
-"""AAU AI Cloud's inventory says what its guide leaves open, and grows by lines of its own alone."""
+"""AAU AI Cloud's inventory covers the points that its guide leaves open, and can be extended by added lines only."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""All inventories that come with gpupool hold, and the four besides SkyNet say what their user guides say."""
+"""All inventories that come with gpupool are valid, and the four besides SkyNet agree with their user guides."""
 
 import pytest
 from inventories import INVENTORY

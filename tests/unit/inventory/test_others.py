@@ -1,4 +1,4 @@
-"""The public clusters in inventory/others hold, are short, lead to Slurm's files, and name no person."""
+"""The public clusters in inventory/others are valid, short, compile to Slurm's files, and contain no person's name."""
 
 import re
 from functools import cache

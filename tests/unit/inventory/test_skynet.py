@@ -1,4 +1,4 @@
-"""What the inventory of SkyNet says is what its user guide says."""
+"""The inventory of SkyNet agrees with its user guide."""
 
 import ipaddress
 from collections import Counter
@@ -70,7 +70,7 @@ SPACES = [
     ("SKY-074", "wu-lab/flash12", "/coc/flash12", None, None),
 ]
 
-# source and mount point as in the guide's `df`; of two of them df shows a little less than the nominal size
+# source and mount point as in the guide's `df`; df shows two of them slightly smaller than their nominal size
 MOUNTS = [
     ("SKY-076", "multivac.cc.gatech.edu:/pskynet1", "/coc/pskynet1", 50),
     ("SKY-077", "multivac.cc.gatech.edu:/pskynet2", "/coc/pskynet2", 30),
@@ -132,7 +132,7 @@ def test_the_typical_node(inventory: Inventory, cluster: Cluster) -> None:
 
 @pytest.mark.promise("SKY-199", "SKY-200")
 def test_not_all_nodes_have_eight_gpus_and_56_or_128_cpus(cluster: Cluster) -> None:
-    """The guide's two totals do not allow it, nor many A40 nodes: there are others, with fewer CPUs."""
+    """The guide's two totals do not allow it, nor many A40 nodes: others exist, with fewer CPUs."""
     cpus, gpus = 2056, 284
     fits = [(a, (cpus - 56 * a) // 128) for a in range(cpus // 56 + 1) if (cpus - 56 * a) % 128 == 0]
     assert max(8 * (a + b) for a, b in fits) == 232 < gpus
@@ -143,7 +143,7 @@ def test_not_all_nodes_have_eight_gpus_and_56_or_128_cpus(cluster: Cluster) -> N
 
 @pytest.mark.promise("SKY-201")
 def test_each_gpu_keeps_the_golden_ratio_of_cpus_and_on_an_a40_15(inventory: Inventory, cluster: Cluster) -> None:
-    """The newer 7 of the guide is allowed; kept for each GPU, it would leave jobs without GPUs next to nothing."""
+    """The guide's newer ratio of 7 is accepted; reserved for each GPU, it would leave little to jobs without GPUs."""
     kept = {name: shape.cpus_kept_per_gpu for name, shape in inventory.hardware.items() if shape.gpu_slots}
     assert (kept["chassis-28c"], kept["a40-64c"]) == (6, 15)
     assert cluster.scheduler.warn_cpus_per_gpu == {"default": 7, "a40": 15}
@@ -330,7 +330,7 @@ def test_the_share_is_mounted_as_df_shows_it_and_not_as_the_guide_misspells_it(c
 
 @pytest.mark.promise("SKY-204")
 def test_the_memory_beside_a_gpu_has_a_figure(cluster: Cluster) -> None:
-    """The guide's template leaves `<quota>` open: a job may name up to this, and eight such jobs fit on each node."""
+    """The guide's template leaves `<quota>` open: a job may request up to this, and eight such jobs fit on a node."""
     most = cluster.scheduler.max_memory.per_gpu
     assert most == parse_size("44G")
     eight = [node for node in cluster.having("compute") if sum(node.gpus.values()) == 8]

@@ -1,4 +1,4 @@
-"""Where a guide contradicts itself or says too little, its inventory says one thing, and says that it is inferred."""
+"""If a guide contradicts itself or is incomplete, its inventory has one value, and marks it as inferred."""
 
 import pytest
 from inventories import INVENTORY

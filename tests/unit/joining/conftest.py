@@ -1,4 +1,4 @@
-"""A site whose machines may join, and one with a node more than labs own."""
+"""A site whose machines may join, and a site with one node more than labs own."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """With a node more than labs own."""
+    """A site with one node more than labs own."""
     changes = ("gpu-[1-2]", "gpu-[1-3]"), ("10.90.2.[1-2]", "10.90.2.[1-3]")
     made = Site(fake, tmp_path, *changes)
     fake.slurm.add(made.target.cluster.nodes[NEW])

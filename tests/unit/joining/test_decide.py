@@ -1,4 +1,4 @@
-"""What a machine is: the hardware that fits, a new one, or a refusal in words."""
+"""The classification of a machine: matching hardware, new hardware, or a refusal with the reason."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_refused_in_words(
 def test_gpus_of_a_stand_in_are_only_counted(small: tuple[Inventory, Cluster]) -> None:
     inventory, cluster = small
     stand_in = replace(cluster, drivers=replace(cluster.drivers, gpu="fake"))
-    # another hardware than the nodes of the inventory have, so that none of them says which GPUs it has
+    # hardware that no node of the inventory has, so that no node determines its GPUs
     other = replace(BOX, cpus=32, gpus=())
     refused = choose(replace(other, files=("/dev/nvidia0", "/dev/nvidia1")), MachineOptions(), inventory, stand_in)
     assert refused.wrong == ["2 GPUs, whose type cannot be seen here (set it with --gpus TYPE:COUNT)"]
@@ -122,7 +122,7 @@ def test_a_machine_is_summed_up_in_one_line() -> None:
 
 
 def test_more_memory_than_the_hardware_can_have_is_another_hardware() -> None:
-    """Firmware and kernel take a tenth at most."""
+    """Firmware and kernel take at most a tenth of the memory."""
     exact = Hardware(cpus=64, real_memory="450000M")
     assert list(compare.misfits(replace(BOX, memory=500_000), exact, "3%")) == []
     assert list(compare.misfits(replace(BOX, memory=500_001), exact, "3%")) == ["memory of 500001M, not 450000M"]

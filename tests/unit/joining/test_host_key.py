@@ -1,4 +1,4 @@
-"""Host keys are read by ssh from a real SSH server behind a jump, and pinned only after a person has agreed to them."""
+"""Host keys are read by ssh from a real SSH server behind a jump host, and pinned only if a person accepts them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ from gpupool.target import Target
 
 @pytest.fixture
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home of an admin, and the file of known hosts in it."""
+    """An empty home of an admin, and the path of the known hosts file in it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path / ".ssh" / "known_hosts"
 
 
 @pytest.fixture
 def server(tmp_path: Path, known: Path) -> Iterator[Server]:
-    """A machine with an SSH server, which the admin's ~/.ssh/config reaches by a jump."""
+    """A machine with an SSH server, which the admin's ~/.ssh/config reaches through a jump host."""
     with serving(tmp_path / "server") as machine, serving(tmp_path / "gate") as gate:
         configure(known, machine, gate)
         yield machine
@@ -47,7 +47,7 @@ def configure(known: Path, machine: Server, gate: Server) -> None:
 
 @contextmanager
 def machines() -> Iterator[Nodes]:
-    """The machine `new`, which the inventory does not have."""
+    """The machine `new`, which is not in the inventory."""
     with Nodes.of(Target(load(SMALL), None, {}), {"new": LOCAL}) as nodes:
         yield nodes
 
@@ -57,7 +57,7 @@ def pins_at(known: Path, port: int) -> Pins:
 
 
 def own_key(server: Server) -> str:
-    """Return the server's key as its own file of known hosts has it."""
+    """Return the server's key in the format of a known hosts file."""
     _, kind, key = Path(server.data["ssh_known_hosts_file"]).read_text().split()
     return f"{kind} {key}"
 
@@ -150,11 +150,11 @@ def test_revoked_keys_are_not_taken_for_a_machines_keys(known: Path, tmp_path: P
     assert pinned(Pins(known, ("10.0.0.1",))) == (good,)
 
 
-# What an onboarding does with them
+# Host keys in an onboarding
 
 
 class Person:
-    """Agrees to some fingerprints, and keeps what was asked."""
+    """Accepts some fingerprints, and records those that were shown."""
 
     def __init__(self, *agreed: str) -> None:
         self.agreed = agreed

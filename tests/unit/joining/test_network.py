@@ -1,4 +1,4 @@
-"""The link of a new node towards its fileservers is as fast as was asked for, or the node is refused."""
+"""The network of a new node towards its fileservers is as fast as required, or the node is refused."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Machines join the small cluster: what is refused, what is undone, and where another run goes on."""
+"""Machines join the small cluster: refusals, what is undone, and the point at which another run continues."""
 
 from dataclasses import replace
 
@@ -158,7 +158,7 @@ def test_a_slurmd_that_answers_late_is_waited_for(site: Site) -> None:
 
 
 def refused(site: Site, why: str, *asked: str, network: int | None = None, replaces: bool = False) -> str:
-    """Return what an onboarding that is refused ends with; the inventory is as it was."""
+    """Return the failure of an onboarding that is refused; the inventory stays unchanged."""
     with pytest.raises(GpupoolError, match=why) as error:
         site.onboard(*asked, network=network, replaces=replaces)
     assert site.written() == site.text

@@ -1,4 +1,4 @@
-"""Which nodes an onboarding is for, as words on a command line."""
+"""The nodes of an onboarding, by the words on a command line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nodes leave the small cluster: in which order, what is refused, and what stays on a broken one."""
+"""Nodes leave the small cluster: the order, refusals, and what stays on a broken node."""
 
 import pytest
 from joining_site import NEW, Site

@@ -1,4 +1,4 @@
-"""The inventory as it would be: several nodes are one entry, totals are counted, nothing else changes its meaning."""
+"""The inventory after a join: several nodes are one entry, totals are updated, and the rest keeps its meaning."""
 
 from collections.abc import Mapping
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""How a command of a node ends."""
+"""The end of a command on a node."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The tables of GPUs and drivers hold together, and each row says where it is from."""
+"""The tables of GPUs and drivers are consistent, and each row names its source."""
 
 import pytest
 import yaml

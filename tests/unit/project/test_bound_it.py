@@ -1,4 +1,4 @@
-"""A variable is called by the noun that it holds, and never `it`."""
+"""A variable is named by the noun that it holds, and never `it`."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ MODULES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if not LINKS & {*path.parents}
 )
-#: Modules that still bind it. This list may only become shorter.
+#: Modules that still use such a name. This list may only become shorter.
 REMAINING = {*Path(__file__).with_name("bound-it.txt").read_text(encoding="utf-8").splitlines()}
 
 

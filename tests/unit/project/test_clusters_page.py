@@ -1,4 +1,4 @@
-"""docs/clusters.md, which sets the five clusters side by side, says what their inventories say."""
+"""docs/clusters.md, which compares the five clusters, agrees with their inventories."""
 
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ def _inventory(name: str) -> dict[str, Any]:
 
 
 def _has(value: Any, keys: list[str]) -> bool:
-    """Return whether there is such a key, in one of the items where there are several."""
+    """Return whether the key exists, in any of the items of a list."""
     if isinstance(value, list):
         return any(_has(item, keys) for item in value)
     return not keys or (isinstance(value, dict) and keys[0] in value and _has(value[keys[0]], keys[1:]))

@@ -1,4 +1,4 @@
-"""The same inventory gives the same bytes, whatever the process; and nothing is asked of anybody for it."""
+"""The same inventory gives the same bytes in every process, without asking any host."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""The documents say what is so: commands, roles, files, links, and what the README shows."""
+"""The documents are correct: commands, roles, files, links, and the output in the README."""
 
 import ast
 import os
@@ -30,7 +30,7 @@ TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 ROLES = sorted(path.stem for path in (ROOT / "roles").glob("[!_]*.py"))
 INVENTORIES = sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py"))
 
-# Hosts that files may name: documentation, standards, and the clusters' own. Package mirrors are never among them.
+# Hosts that files may name: documentation, standards, and the clusters' own. Package mirrors are not allowed.
 HOSTS = (
     *("github.com", "pyinfra.com", "slurm.schedmd.com", "www.kernel.org", "json-schema.org", "www.w3.org"),
     *("keepachangelog.com", "semver.org", "repo.anaconda.com", "optimus.cc.gatech.edu", "localhost"),
@@ -108,7 +108,7 @@ def test_the_page_of_a_role_lists_the_files_that_it_puts(role: str, clusters: li
     files = [file for cluster, node in nodes for file in files_of(cluster, node, role)]
     page = (DOCS / "roles" / f"{role}.md").read_text()
     listed = re.findall(r"^\| `(/[^`]+)` \| (\w+), (\d{4}) \|", page, flags=re.MULTILINE)
-    # each mount has a unit of its own, and programs share modules in one folder
+    # each mount has a separate unit, and programs share modules in one folder
     paths = {file: re.sub(r"/[^/]+\.(mount|automount)$", r"/PATH.\1", file.path) for file in files}
     paths = {file: re.sub(r"(/lib/gpupool/gpupool/).*", r"\1", path) for file, path in paths.items()}
     assert set(listed) == {(paths[file], file.owner, file.mode) for file in files}
@@ -126,7 +126,7 @@ def test_what_has_no_effect_yet_is_said_of_keys_that_exist() -> None:
     assert keys <= {field.alias or name for name, field in Inventory.model_fields.items()}
 
 
-# which nodes there are, and what they are like: the first row of the table
+# the list of nodes and their properties: the first row of the table
 _OF_NODES = {"NodeName", "NodeAddr", "CPUs", "RealMemory", "Gres", "Feature", "Nodes", "Name", "Type", "File", "State"}
 
 
@@ -141,12 +141,12 @@ def test_what_is_different_in_a_testbed_is_in_its_table(inventory: Path, cgroup:
         there = {file.path: _settings(file.text) for file in files_for(real, real.nodes[node.name])}
         for file in files_for(twin, node):
             if file.path.endswith((".mount", ".automount")):
-                continue  # directories that all nodes share stand for the exports: one row of the table
+                continue  # directories that all nodes share represent the exports: one row of the table
             if file.path in there:
                 different |= {key for key, _ in there[file.path] ^ _settings(file.text)}
             else:
                 assert file.path == "/etc/tmpfiles.d/gpupool-gpus.conf"
-    # said there in other words, or part of a line that is left out as a whole
+    # described there in other words, or part of a line that is left out as a whole
     known = {"CgroupMountpoint", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "PriorityTier"}
     missing = [key for key in different - _OF_NODES - known if f"`{key}`" not in table and f"`{key}=" not in table]
     assert sorted(missing) == []
@@ -160,7 +160,7 @@ def _settings(text: str) -> set[tuple[str, str]]:
 
 
 def test_the_map_of_the_code_has_every_folder() -> None:
-    # a folder of another branch keeps its __pycache__, and nothing else
+    # after a switch of branches a folder may still have its __pycache__
     folders = {path.parent for path in (ROOT / "gpupool").glob("*/*.py") if not path.parent.is_symlink()}
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert [folder.name for folder in sorted(folders) if f"`gpupool/{folder.name}/`" not in page] == []
@@ -213,7 +213,7 @@ def _tracked() -> Iterator[tuple[str, str]]:
 
 
 def test_no_file_names_a_place_of_the_machine_it_was_written_on() -> None:
-    # in two parts, or this file would name it
+    # in two parts, or this file would contain it
     ours = re.compile("/" + r"work/|/Users/\w+|/home/[a-z]+/(?:src|code|git|projects)\b")
     assert [(name, found[0]) for name, text in _tracked() if (found := ours.findall(text))] == []
 
@@ -260,11 +260,11 @@ def test_facts_and_operations_know_no_cluster() -> None:
     assert [file.name for file in files if re.search(r"gpupool\.(cluster|compile)\b", file.read_text())] == []
 
 
-# What the README shows
+# Output in the README
 
 
 def _shown() -> Iterator[tuple[str, str]]:
-    """Return (command, output) of the README's blocks that need no cluster; output is empty where none is shown."""
+    """Return (command, output) of the README's blocks that need no cluster; output is "" if none is shown."""
     for block in re.findall(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
         for part in block.split("$ ")[1:]:
             command, _, output = part.partition("\n")
@@ -288,7 +288,7 @@ def test_what_the_readme_shows_is_what_one_sees(tmp_path: Path) -> None:
             assert done.stdout == output, command
 
 
-# Pages that are made
+# Generated pages
 
 
 def test_the_page_of_promises_is_up_to_date() -> None:

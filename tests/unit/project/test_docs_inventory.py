@@ -1,4 +1,4 @@
-"""The page about the inventory language is made from the example, and the example shows the whole language."""
+"""The page about the inventory language is generated from the example, and the example shows the whole language."""
 
 import typing
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "inventory" / "example"
 
 @pytest.fixture
 def everything(tmp_path: Path) -> Inventory:
-    """The example with every switched-off key in use; it has the right shape, though it need not make sense."""
+    """The example with every switched-off key in use; it is valid by the schema, though not by every check."""
     for file in EXAMPLE.glob("*.yml"):
         (tmp_path / file.name).write_text(switched_on(file.read_text()))
     text = read(tmp_path)

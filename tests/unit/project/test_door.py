@@ -1,4 +1,4 @@
-"""Deploys run through one door, and the command line is above all else: it parses, asks and prints."""
+"""Deploys run through one door, and the command line is the top layer: it parses, asks and prints."""
 
 import ast
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3] / "gpupool"
 ENGINE = "gpupool.engine.drive"
-#: What the command line may take of the engine: data, and how progress looks.
+#: Parts of the engine that the command line may import: data, and the display of progress.
 SEEN = {"gpupool.engine.report", "gpupool.engine.progress"}
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield each module that is imported, with the name that is taken from it."""
+    """Yield each imported module, with the name imported from it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)

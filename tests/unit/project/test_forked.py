@@ -1,4 +1,4 @@
-"""What tests run as the command line, forked, does as the command line does."""
+"""The forked command line of the tests gives the same results as the command line."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What machines of the inventories get is kept here: a change of it is seen in the change that makes it."""
+"""The files of nodes are kept in the repository, so that a commit shows every change of them."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Slurm's notation has one place, gpupool/slurm: no other module reads or writes it in its own way."""
+"""Slurm's notation has one place, gpupool/slurm: no other module parses or writes it."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ SLURM = GPUPOOL / "slurm"
 NODE = GPUPOOL / "node"
 LINKS = {path for path in GPUPOOL.iterdir() if path.is_symlink()}
 MODULES = sorted(path for path in GPUPOOL.rglob("*.py") if not LINKS & {*path.parents})
-#: Where ClusterShell has a use that Slurm's notation has not: selectors of the inventory, and ranges with steps.
+#: Uses of ClusterShell that Slurm's notation lacks: selectors of the inventory, and ranges with steps.
 SELECTORS = GPUPOOL / "cluster" / "node_table.py"
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield the modules that a module imports from outside its own package, with their full names."""
+    """Yield the full names of the modules that a module imports from outside its own package."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):
@@ -61,7 +61,7 @@ def test_one_module_reads_and_writes_host_lists() -> None:
 
 
 def is_padded(node: ast.AST) -> bool:
-    """Return whether an expression writes a number with as many digits as another text has: `f"{7:0{len(first)}}"`."""
+    """Return whether an expression pads a number to the digits of another text: `f"{7:0{len(first)}}"`."""
     return isinstance(node, ast.FormattedValue) and ":0{len(" in ast.unparse(ast.JoinedStr([node]))
 
 
@@ -80,18 +80,19 @@ def is_clock(node: ast.AST) -> bool:
     return ":02}:{" in ast.unparse(node)
 
 
-#: The keys by which a text of `scontrol show` is taken apart.
+#: Keys in the output of `scontrol show` that indicate parsing.
 KEYS = re.compile(r"\b(?:NodeName|State|Reason|PartitionName|ReservationName|JobId|JobName|CfgTRES|Extra)\\?=")
-CONF = (GPUPOOL / "compile" / "slurm" / "fold.py", GPUPOOL / "cluster")  # these read slurm.conf, of ours or of a site
+# these read slurm.conf, of gpupool or of a site
+CONF = (GPUPOOL / "compile" / "slurm" / "fold.py", GPUPOOL / "cluster")
 SCRIPTS = sorted(
     path for folder in (GPUPOOL, ROOT / "templates") for path in folder.rglob("*") if path.suffix in (".sh", ".j2")
 )
-#: Scripts of a node that decide there, without a run of gpupool: each has its reason in its first lines.
+#: Scripts that decide on a node, without a run of gpupool: each explains it in its first lines.
 ON_NODES = ("elastic-check.j2", "drain.sh", "reserve.sh")
 
 
 def patterns(module: Path) -> Iterator[str]:
-    """Yield the texts of a module that `re` gets."""
+    """Yield the regular expressions of a module."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
             yield from (ast.unparse(argument) for argument in node.args)

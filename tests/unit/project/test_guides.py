@@ -1,4 +1,4 @@
-"""tests/guides/commands.tsv: every command of a guide has a test that types it, or a reason why none does."""
+"""tests/guides/commands.tsv: every command of a guide has a test that types it, or a reason why it has none."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What Slurm shows of its settings can be said in an inventory, or docs/roles/slurm.md says why not."""
+"""Every setting that Slurm shows is a key of an inventory, or docs/roles/slurm.md gives a reason why not."""
 
 import re
 from pathlib import Path
@@ -17,14 +17,14 @@ LEAST = 0.95
 
 
 def shown() -> list[tuple[str, str, str]]:
-    """Return each key with its command and what the table of that command calls it."""
+    """Return each key with its command and its name in the table of that command."""
     lines = (HERE / "shown-24.11.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")][1:]
     return [(command, key, (name or key).lower()) for command, key, name in rows]
 
 
 def can_be_said(command: str, name: str) -> bool:
-    """Return whether a word of the inventory says a key, or `parameters` take it."""
+    """Return whether an inventory has a key for it, or `parameters` accept it."""
     table = TABLES[command]
     whole = [entry for entry in own(table).get(name, ()) if not entry.option]
     known = name in keys(table) and keys(table)[name].known_in("24.11")

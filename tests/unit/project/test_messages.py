@@ -1,6 +1,6 @@
 """No code branches on the words of a message: failures and refusals have codes, changes are values.
 
-The output of other programs (ssh, scontrol, docker, apt) is text: one module per program reads it, and is named here.
+The output of other programs (ssh, scontrol, docker, apt) is text: one module per program reads it, and is listed here.
 """
 
 import ast
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("gpupool", "roles", "deploys")
-#: The modules that read what other programs print or write, and which programs.
+#: The modules that read output or files of other programs, and the programs.
 READERS: Mapping[str, str] = {
     "gpupool/cluster/checks/directory.py": "keys in PEM",
     "gpupool/cluster/checks/parameters.py": "our table of parameters",
@@ -93,9 +93,9 @@ def test_codes_and_words_for_people_are_none(code: str) -> None:
 def branches(
     tree: ast.Module, known: Mapping[str, tuple[str, ...]] | None = None, codes: set[str] | None = None
 ) -> Iterator[str]:
-    """Yield each place that compares with a text of two or more words, or looks for one.
+    """Yield each place that compares with, or searches for, a text of two or more words.
 
-    `known` are the constants of other modules. `codes` are values of a Literal: the types name them.
+    `known` are the constants of other modules. `codes` are values of a Literal: the types list them.
     """
     texts = constants(tree) | {
         alias.asname or alias.name: (known or {}).get(f"{node.module}.{alias.name}", ())
@@ -109,7 +109,7 @@ def branches(
 
 
 def constants(tree: ast.Module) -> dict[str, tuple[str, ...]]:
-    """Return the texts of a module's constants, by their names: of a dict its keys."""
+    """Return the texts of a module's constants by name; of a dict, its keys."""
     found: dict[str, tuple[str, ...]] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -1,4 +1,4 @@
-"""Mutants are changes of code alone, a seed draws the same ones again, and survivors are told from those noticed."""
+"""Mutants change code only, a seed draws the same ones again, and survivors are distinguished from those noticed."""
 
 import ast
 from pathlib import Path

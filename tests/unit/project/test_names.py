@@ -1,4 +1,4 @@
-"""Pronouns are no names: what a parameter, an attribute, a class or a module is called says what it is."""
+"""Pronouns are not names: a parameter, an attribute, a class or a module is named by its content."""
 
 import ast
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def is_pronoun(name: str) -> bool:
 
 
 def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of each parameter, attribute that is set or used, and class."""
+    """Yield the line and the name of each parameter, of each attribute that is set or used, and of each class."""
     for node in ast.walk(tree):
         match node:
             case ast.arg(arg=name) | ast.ClassDef(name=name):

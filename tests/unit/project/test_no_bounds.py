@@ -1,4 +1,4 @@
-"""No test asks whether something takes less than some seconds: a machine three times as slow would break it."""
+"""No test requires that something takes less than some seconds: it would fail on a machine three times as slow."""
 
 import ast
 import re
@@ -9,13 +9,13 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[3]
-#: OpenSSH counts the exchange of keys too, which takes an emulated machine on a busy one many seconds.
+#: OpenSSH includes the key exchange, which takes many seconds on an emulated machine with load.
 _SHORT = re.compile(r"ConnectTimeout[= ]\d\b")
-ENTRIES = {"Mount"}  # of which a timeout is a property, not a wait
+ENTRIES = {"Mount"}  # here a timeout is a property, not a wait
 
 
 def bounds(text: str) -> Iterator[int]:
-    """Return the lines in which something is waited for, or is to have taken, no longer than a number of seconds."""
+    """Yield the lines that wait, or limit a duration, by a number of seconds."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ENTRIES:
             values = [keyword.value for keyword in node.keywords if keyword.arg in ("timeout", "deadline")]

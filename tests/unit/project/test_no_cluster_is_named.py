@@ -1,4 +1,4 @@
-"""What one of the five clusters needs is a value in the language: no code and no template has a cluster's name."""
+"""The needs of each of the five clusters are values in the language: no code and no template has a cluster's name."""
 
 import re
 from pathlib import Path

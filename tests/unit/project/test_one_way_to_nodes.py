@@ -1,4 +1,4 @@
-"""Nodes are reached in one way: one module starts OpenSSH's client, and the engine."""
+"""Nodes are reached in one way: only one module, and the engine, start OpenSSH's client."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[3] / "gpupool"
 CLIENTS = {"ssh", "ssh-keyscan", "scp", "sftp", "sshpass", "rsync"}
-#: A testbed makes its own nodes, and programs run on nodes.
+#: A testbed creates its own nodes, and programs run on nodes.
 ASIDE = {"testbed", "programs", "engine"}
 
 

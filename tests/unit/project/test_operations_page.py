@@ -1,4 +1,4 @@
-"""The ten tasks of docs/operations.md: their commands make sense, and the tests that each names run them."""
+"""The ten tasks of docs/operations.md: their commands are valid, and the tests named for each task run them."""
 
 import re
 import shlex
@@ -11,9 +11,9 @@ from gpupool.cli.app import imported
 
 DOCS = Path(__file__).parents[3] / "docs"
 TASKS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)+)", (DOCS / "operations.md").read_text(), flags=re.MULTILINE))
-#: What a test's helper does where it does not name the command itself.
+#: Calls of a test's helper, for commands that the test does not name itself.
 HELPERS = {"plan": ".plan(", "apply": ".apply(", "rehearse": "tried("}
-#: Read from the inventory alone, by a hundred tests of their own.
+#: Reads only the inventory, and has a hundred tests.
 EVERYWHERE = {"check"}
 
 

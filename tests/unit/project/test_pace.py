@@ -1,4 +1,4 @@
-"""Waiting by this machine's pace."""
+"""Waits in proportion to this machine's pace."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Return the machine a pace: so many seconds for a start. Patience is the tenth part of one."""
+    """Return a function that sets the seconds of a start; the limit of a wait is a tenth of that."""
     monkeypatch.setattr(pace, "_AT_LEAST", 0.0)
     monkeypatch.setattr(pace, "STARTS", 0.1)
     return lambda seconds: monkeypatch.setattr(pace, "start", lambda: seconds)

@@ -18,7 +18,7 @@ PATTERNS = {
     "Who": r"(?:^|[.:!] |# |\"\"\")Who (?:[a-z]+s|are|may|can|will|would|must)\b[^?\n]*(?=\n|$)",
 }
 _ANY = {name: re.compile(pattern, re.IGNORECASE if name[0].islower() else 0) for name, pattern in PATTERNS.items()}
-# The name of a Unix user and code in backticks are no English.
+# The name of a Unix user and code in backticks are not English.
 _CODE = re.compile(r"`[^`\n]*`|([\"'])nobody\1|\bnobody:nogroup\b")
 # Words of other programs, of guides, and the tables of forbidden phrases.
 _QUOTED = re.compile(

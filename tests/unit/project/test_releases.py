@@ -1,4 +1,4 @@
-"""Releases of Slurm are in one table, and the ground floor stands alone."""
+"""Releases of Slurm are in one table, and gpupool/slurm imports nothing else of gpupool."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ _RELEASE = re.compile(r"(?<![\d.])2\d\.(?:02|05|08|11)(?!\d)")
 
 
 def literals(text: str) -> Iterator[int]:
-    """Return the lines of a module with a string that names a release of Slurm, docstrings aside."""
+    """Return the lines of a module with a string that names a release of Slurm, without docstrings."""
     tree = ast.parse(text)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

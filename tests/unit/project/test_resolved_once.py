@@ -1,4 +1,4 @@
-"""A value that the inventory resolves is read from the Cluster, and never as it is written."""
+"""A value that the inventory resolves is read from the Cluster, and never from its raw entry."""
 
 import ast
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ MODULES = sorted(
     for path in folder.rglob("*.py")
     if not {CLUSTER, *LINKS} & {*path.parents}
 )
-#: Values that a partition, a mount, an account or a user of the Cluster has in another form than its entry.
+#: Values of a partition, a mount, an account or a user whose form in the Cluster differs from the entry.
 RESOLVED = {
     *("nodes", "default_time", "preemptable", "preempt_action", "grace", "allow_accounts", "allow_lab_accounts"),
     *("deny_accounts", "limits", "without_gpu", "parent", "exact", "owns", "contributed_gpus"),
     *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "enabled"),
 }
-#: Keys of sections that the Cluster has in another form.
+#: Keys of sections with another form in the Cluster.
 SECTIONS = {
     *(("storage", key) for key in ("exports", "links", "links_on", "mount_on", "mount_root")),
     *(("scheduler", "default_time"), ("testbed", "nodes")),
@@ -30,7 +30,7 @@ SECTIONS = {
 
 
 def raw(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of each resolved value that is read as it is written: `partition.entry.limits`."""
+    """Yield the line and the name of each resolved value that is read from the raw entry: `partition.entry.limits`."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name, value=ast.Attribute(attr="entry")) if name in RESOLVED:

@@ -1,4 +1,4 @@
-"""gpupool/cluster has floors: text, schema, what it means (resolve), then checks and the Cluster, then load."""
+"""gpupool/cluster has layers: text, schema, resolved values (resolve), then checks and the Cluster, then load."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 CLUSTER = ROOT / "gpupool" / "cluster"
-#: Rooms of gpupool.cluster, and those in it that they may not import.
+#: Rooms of gpupool.cluster, and the rooms that each may not import.
 ABOVE = {
     "schema": ("resolve", "checks", "build", "model", "load", "explain"),
     "resolve": ("checks", "build", "model", "load", "explain"),
@@ -25,7 +25,7 @@ def modules(room: str) -> list[Path]:
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield the full name of each module that a module imports, and of each name that it takes from a package."""
+    """Yield the full name of each module that a module imports, and of each name imported from a package."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):

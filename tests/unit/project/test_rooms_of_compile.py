@@ -1,4 +1,4 @@
-"""compile has one direction inside: slurm stands on compile's own modules, and system may use slurm."""
+"""compile has one direction inside: slurm uses only compile's own modules, and system may use slurm."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,9 @@ LOW = ("containers", "lua", "of_user", "programs", "template")
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield what a module imports of compile: `gpupool.compile.lua` for `from gpupool.compile import lua`, too."""
+    """Yield the modules of compile that a module imports: `gpupool.compile.lua` for `from gpupool.compile import lua`,
+    too.
+    """
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpupool.compile"):
             whole = node.module == "gpupool.compile"

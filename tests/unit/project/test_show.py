@@ -1,4 +1,4 @@
-"""What the demo says at its end is so."""
+"""The demo's final statements are true."""
 
 import pytest
 from show.overcap import ran_before
@@ -14,5 +14,5 @@ from show.overcap import ran_before
     ],
 )
 def test_jobs_that_run_again_are_counted_whoever_ended_them(listed: str, count: int) -> None:
-    """Slurm's own evictions are PREEMPTED in sacct and the arbiter's REQUEUED: squeue's RestartCnt has both."""
+    """Slurm's own evictions are PREEMPTED in sacct and the arbiter's REQUEUED: squeue's RestartCnt counts both."""
     assert ran_before(listed) == count

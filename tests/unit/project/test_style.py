@@ -13,13 +13,13 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *(page for page in sorted(DOCS.rglob("*.md")) if page.name not in ("STYLE.md", "requirements-status.md")),
 ]
-# comments of what admins and users read, and whole texts that they see
+# comments in files that admins and users read, and whole texts that they see
 TEMPLATES = [*sorted((ROOT / "inventory" / "example").rglob("*.yml")), *sorted((ROOT / "templates").glob("*.html.j2"))]
 MODULES = sorted((ROOT / "gpupool").rglob("*.py"))
 
 
 def rows(page: Path, heading: str) -> list[list[str]]:
-    """Return the cells of the table below a heading, less its own head."""
+    """Return the cells of the table below a heading, without its header."""
     text = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
@@ -37,15 +37,15 @@ _PHRASES = re.compile(
 
 
 def forbidden(text: str) -> list[str]:
-    """Return the phrases of the table that a text has outside of code."""
+    """Return the phrases of the table that a text contains outside of code."""
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
     return _PHRASES.findall(text)
 
 
 def messages(module: Path) -> Iterator[tuple[int, str]]:
-    """Return the line and the text of each string that is neither a docstring of ours nor a script."""
+    """Yield the line and the text of each string that is neither a docstring nor a script."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
-    shown = module.parent.name in ("cli", "schema")  # there, docstrings are the help and the JSON Schema
+    shown = module.parent.name in ("cli", "schema")  # in these folders, docstrings are the help and the JSON Schema
     bodies = [node.body[0] for node in ast.walk(tree) if getattr(node, "body", None) and isinstance(node.body, list)]
     docstrings = {id(statement.value) for statement in bodies if isinstance(statement, ast.Expr) and not shown}
     for node in ast.walk(tree):
@@ -76,7 +76,7 @@ def test_every_word_of_the_glossary_is_used(word: str) -> None:
 def test_no_page_has_a_forbidden_phrase(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if page.suffix == ".yml":
-        text = "\n".join(re.findall(r"# .*", text))  # keys may be called as they like
+        text = "\n".join(re.findall(r"# .*", text))  # keys may have any name
     assert forbidden(text) == []
 
 

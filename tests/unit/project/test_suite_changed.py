@@ -1,4 +1,4 @@
-"""What `script/test --changed` runs."""
+"""The selection of tests by `script/test --changed`."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a run of `script/test` ends that is stopped or killed: nothing is left, or the next run removes it and passes."""
+"""A stopped or killed run of `script/test` leaves nothing behind, or the next run removes it and passes."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from suite.leftovers import MARK
 ROOT = Path(__file__).parents[3]
 PREFIX = f"gpupool-unit-{os.getpid()}"
 
-#: `script/test` with one layer of other commands; in the place of Docker is a folder with a file for each container.
+#: `script/test` with one layer of other commands; in place of Docker, a folder has a file for each container.
 PROGRAM = """
 import sys
 import time
@@ -48,7 +48,7 @@ sys.exit(program.main())
 
 @dataclass(frozen=True)
 class Suite:
-    """Runs of `script/test` with one layer. Nothing but the folder is shared with the run that this test is part of."""
+    """Runs of `script/test` with one layer. They share only the folder with the run that includes this test."""
 
     folder: Path
 
@@ -66,13 +66,13 @@ class Suite:
         )
 
     def left(self, run: "subprocess.Popen[str]") -> list[str]:
-        """Return the temporary files of a run, and the processes that have them."""
+        """Return the temporary files of a run, and the processes that use them."""
         files = list(Path("/tmp").glob(f"{PREFIX}.{run.pid}-*"))
         return [*map(str, files), *processes(f"TMPDIR=/tmp/{PREFIX}.{run.pid}-")]
 
 
 def processes(mark: str) -> Iterator[str]:
-    """Give the processes whose environment holds a text."""
+    """Yield the processes whose environment contains a text."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if mark in (folder / "environ").read_text(errors="replace"):
@@ -86,7 +86,7 @@ def suite(tmp_path: Path) -> Suite:
 
 
 def waits(folder: Path, ends: str = "exit 1") -> tuple[str, ...]:
-    """A layer that makes a container, starts a process in a session of its own, and waits."""
+    """Return a layer that creates a container, starts a process in a new session, and waits."""
     text = f"trap '{ends}' INT; touch {folder}/containers/ours; setsid sleep infinity & touch {folder}/begun; "
     return ("sh", "-c", f"{text}while :; do sleep 0.1; done")
 

@@ -1,17 +1,17 @@
-"""Cores that had nothing to do are seen, and what has just begun counts as busy until it was looked at."""
+"""Idle cores are noticed, and a layer that has just begun counts as busy until it was measured."""
 
 from suite.idle import WINDOW, Idle
 
 
 class Machine:
-    """A machine of two cores with a clock that is set by hand."""
+    """A machine of two cores with a clock that the test sets."""
 
     def __init__(self) -> None:
         self.now, self.worked = 0.0, 0.0
         self.idle = Idle(2, lambda: self.worked, lambda: self.now)
 
     def after(self, seconds: float, busy: float) -> float:
-        """Return the idle cores after so many seconds more with so many busy cores, looked at each second."""
+        """Return the idle cores after some seconds with some busy cores, measured each second."""
         cores = 0.0
         for _ in range(int(seconds)):
             self.now += 1

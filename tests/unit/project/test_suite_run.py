@@ -1,4 +1,4 @@
-"""Layers beside each other: what begins when, what is told in which order, what a failure costs."""
+"""Layers in parallel: the order of their starts and of their output, and the effect of a failure."""
 
 import os
 import signal
@@ -91,7 +91,8 @@ def test_ctrl_c_ends_what_runs_with_all_that_it_has_started(tmp_path: Path, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr("suite.run.time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who ignores it hands that on
+    # a process that ignores SIGINT passes that on to its children
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             run_of(tmp_path, layer).until_done()
@@ -137,7 +138,7 @@ def test_the_report_adds_up_what_tests_and_their_fixtures_took(tmp_path: Path) -
 
 @pytest.fixture
 def prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """Tests of another name than those that this one is part of."""
+    """Give the tests here another prefix than the run that includes them."""
     name = f"gpupool-unit-{os.getpid()}"
     monkeypatch.setenv("GPUPOOL_TESTBED_PREFIX", name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -146,7 +147,7 @@ def prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
 
 def test_what_a_run_that_was_killed_left_running_is_ended_and_nobody_elses(prefix: str) -> None:
-    sleep = ["sleep", "infinity"]  # with no child: that could be found while its parent has no environment yet
+    sleep = ["sleep", "infinity"]  # without a child: it could be found while its parent has no environment yet
     ours = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: prefix})
     others = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: f"{prefix}-other"})
     try:

@@ -1,4 +1,4 @@
-"""The program as a node runs it, on real processes of other users, in a PID namespace of its own."""
+"""The program on a node, with real processes of other users, in a separate PID namespace."""
 
 import json
 import os
@@ -24,8 +24,8 @@ SETTINGS = {
 }
 SETTINGS["strays"]["spare_users_with_jobs"] = False
 
-#: Starts processes, each as [name, uid, program, first word, other words], and the reaper as often as it is asked;
-#: says what the reaper printed, and which processes are left.
+#: Starts processes, each as [name, uid, program, first word, other words], and the reaper as often as requested; prints
+#: the reaper's output, and the processes that are left.
 DRIVER = """
 import json, os, subprocess, sys
 asked = json.load(sys.stdin)
@@ -41,7 +41,7 @@ for words in asked["runs"]:
 print(json.dumps(runs))
 """
 SLEEP = ("/bin/sleep", "sleep", "600")
-#: What a process ignores, those that it becomes ignore too.
+#: Ignored signals stay ignored after exec.
 DEAF = ("/bin/sh", "sh", "-c", "trap '' TERM; echo ready; exec sleep 600")
 
 
@@ -53,7 +53,7 @@ needs_root = pytest.mark.skipif(not _allowed(), reason="needs root, and a PID na
 
 
 class Reaped:
-    """What became of processes in a run, and what was said of them."""
+    """The fate of processes in a run, and the messages about them."""
 
     def __init__(self, status: int, text: str, errors: str, left: list[str]) -> None:
         assert errors == ""
@@ -61,7 +61,7 @@ class Reaped:
 
 
 def reap(folder: Path, processes: dict[str, tuple[Any, ...]], *runs: str, **changed: Any) -> list[Reaped]:
-    """Start processes, and the reaper as often as there are `runs`, its words in each."""
+    """Start processes, and then the reaper once for each of `runs`, with its arguments."""
     settings = {kind: {**values, **changed} for kind, values in SETTINGS.items()}
     (folder / "reaper.json").write_text(json.dumps(settings))
     program = (
@@ -121,10 +121,10 @@ def test_a_process_has_its_grace_from_when_it_was_first_seen(tmp_path: Path) -> 
     assert first.left == dry.left == ["stray"]
     assert "would be ended in 17 min: PID" in dry.text
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
-    # nothing is known of processes that are new
+    # new processes have no history
     (run,) = reap(tmp_path, stray, "strays", grace=1000)
     assert run.left == ["stray"]
-    # a shorter grace holds for those that were seen before, too
+    # a shorter grace time also applies to processes that were seen before
     kept = tmp_path / "state" / "seen.json"
     kept.write_text("no JSON")
     first, later = reap(tmp_path, stray, "strays", "strays", grace=0.000001)
@@ -142,7 +142,7 @@ def test_nothing_is_ended_where_a_user_to_be_spared_has_no_number(tmp_path: Path
 
 @needs_root
 def test_who_is_root_further_down_is_spared(tmp_path: Path) -> None:
-    """As sudo does it, seen from outside: a process of a user, and below it one of root."""
+    """Like sudo, seen from outside: a process of a user, and below it a process of root."""
     admin = "import os, signal, sys\nif os.fork():\n os.setuid(20001); print(flush=True)\nsignal.pause()"
     processes = {"deaf admin": (0, sys.executable, "python3", "-c", admin), "stray": (20002, *SLEEP)}
     (run,) = reap(tmp_path, processes, "strays")

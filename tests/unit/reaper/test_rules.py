@@ -1,4 +1,4 @@
-"""Whom the reaper takes for a stray, by what /proc says of processes on nodes of several kinds."""
+"""The reaper's rule for strays, by /proc of nodes of several kinds."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def test_who_is_root_by_sudo_keeps_the_whole_session() -> None:
     sudo, root = process(102, 0, parent=101), process(103, 0, parent=102)
     beside = process(104, parent=100)
     assert strays([login, shell, sudo, root, beside], RULE) == []
-    # when it is over the user is one like others
+    # after sudo has ended, the user's processes are treated like all others
     assert strays([login, shell, beside], RULE) == [login, shell, beside]
     # sshd's own part for a session is above it
     monitor = process(99, 0)
@@ -112,10 +112,10 @@ def test_a_container_without_such_a_job_is_a_stray() -> None:
     boxed = process(group=CONTAINERS["docker by systemd"], began=1000)
     assert strays([boxed], RULE) == [boxed]
     assert strays([boxed, job(began=5000)], RULE) == [boxed]
-    # it began with its first process, whoever that is of
+    # it began with its first process, whatever the owner of that is
     first = replace(boxed, pid=99, uid=0, began=400.0)
     assert strays([first, replace(boxed, began=5500.0), job(began=5000)], RULE) == [replace(boxed, began=5500.0)]
-    # who switches that off has containers treated as all else
+    # with this switched off, containers are treated like all other processes
     assert strays([boxed, job(began=500)], replace(RULE, containers=False)) == [boxed]
 
 

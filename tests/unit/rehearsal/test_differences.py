@@ -1,4 +1,4 @@
-"""What a twin has otherwise than production is in one table, and whatever is not in it is found."""
+"""The differences between a twin and production are in one table, and any other difference is found."""
 
 from dataclasses import replace
 from functools import cache
@@ -21,7 +21,7 @@ from gpupool.slurm.releases import SUPPORTED, Supported
 
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 CONF = "/etc/slurm/slurm.conf"
-# what decides who may run what, and may never be in the table
+# settings of access and priority, which may never be in the table
 POLICY = {
     *("PreemptType", "PreemptMode", "PreemptParameters", "AccountingStorageEnforce", "EnforcePartLimits"),
     *("PriorityType", "SelectType", "SelectTypeParameters", "SchedulerParameters", "JobSubmitPlugins"),
@@ -61,7 +61,7 @@ def test_policy_is_not_in_the_table() -> None:
     named = {row.key for row in table if row.file == CONF}
     assert not named & {*POLICY, *(f"PartitionName {key}" for key in PARTITION)}
     assert {name for name in named if name.startswith("PartitionName")} == {"PartitionName GraceTime"}
-    # a file that is not in the table at all is production's own
+    # a file that is not in the table is identical to production
     assert not any(row.file.endswith(("job_submit.lua", "gres.conf")) for row in table)
 
 

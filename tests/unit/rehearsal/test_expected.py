@@ -1,4 +1,4 @@
-"""What an inventory promises is worked out from the inventory, not from what was compiled from it."""
+"""The promises of an inventory are computed from the inventory, not from the compiled files."""
 
 import ast
 import re
@@ -167,7 +167,7 @@ def test_the_job_above_the_cap_is_of_a_user_whose_own_limit_is_not_in_the_way() 
 
 
 def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Path) -> None:
-    """An inventory may keep a type that no node has any more, the first of all too."""
+    """An inventory may keep a type that no node has any more, even as its first type."""
     unused = ("\ngpu_types:\n", "\ngpu_types:\n  h100: {models: [H100]}\n")
     refused = ("\nscheduler:\n", "\nscheduler:\n  untyped_gpus: refuse\n")
     expected = Expected(changed(INVENTORIES / "skynet", tmp_path, unused, refused))
@@ -180,7 +180,7 @@ def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Pat
 def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int]]) -> None:
     lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
     requests = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
-    assert reach(requests) == sum(gpus for gpus, _ in pieces)  # the rest spills into where limits are lifted
+    assert reach(requests) == sum(gpus for gpus, _ in pieces)  # the rest spills over into partitions without limits
     for user in lab.members:
         mine = [request for request in requests if request.user == user.name and request.owned]
         assert reach(mine) <= 16
@@ -197,7 +197,7 @@ def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None
 
 
 def test_a_job_asks_for_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:
-    """The inventory may know more types than there are nodes with them, the first among them."""
+    """The inventory may have types without nodes, even as its first type."""
     unused = ("  a40: {models: [A40]}", "  h100: {models: [H100]}\n  a40: {models: [A40]}")
     cluster = changed(SMALL, tmp_path, unused, ("scheduler: {", "scheduler: {untyped_gpus: refuse, "))
     assert Expected(cluster).type_in("all") == "a40"

@@ -1,4 +1,4 @@
-"""The report of a rehearsal: whole in one file, every lab in it, nothing lost that a reader must see."""
+"""The report of a rehearsal: self-contained in one file, with every lab, and complete for a reader."""
 
 import json
 import re
@@ -17,11 +17,11 @@ from gpupool.rehearsal.report.data import OUTCOMES, verdict, words_for
 from gpupool.rehearsal.report.page import page
 from gpupool.rehearsal.report.timeline import Point, Row, thinned
 
-_VOID = {"meta", "link", "br", "hr", "img", "input"}  # elements of HTML without an end
+_VOID = {"meta", "link", "br", "hr", "img", "input"}  # elements of HTML without an end tag
 
 
 class _Page(HTMLParser):
-    """Its elements with their attributes, and its visible text; an element that is not closed is an error."""
+    """Its elements with their attributes, and its visible text; an unclosed element is an error."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a twin's squeue, sbatch and sacct say, as the rehearsal reads it."""
+"""The output of a twin's squeue, sbatch and sacct, as the rehearsal reads it."""
 
 from pathlib import Path
 

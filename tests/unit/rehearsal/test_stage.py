@@ -1,4 +1,4 @@
-"""How a rehearsal waits: what is to come is looked for rarer and rarer, what is to stay is watched closely."""
+"""The waits of a rehearsal: checks for an expected event become rarer, and states that must stay are watched."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,7 @@ from gpupool.rehearsal.stage import Scene, Stage
 
 @pytest.fixture
 def gaps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds between the looks; a clock that sleeping moves."""
+    """Return the seconds between checks; sleeping advances the clock."""
     found: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: sum(found), sleep=found.append)
     monkeypatch.setattr(stage, "time", clock)

@@ -1,4 +1,4 @@
-"""What a rehearsal says at its end: a line a promise, on one screen, what is broken or void in full."""
+"""The table at the end of a rehearsal: a line for each promise, on one screen, and broken or void ones in full."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The configuration of OpenSSH's client: what `ssh -G` says that it would do for nodes and for jumps."""
+"""The configuration of OpenSSH's client: the output of `ssh -G` for nodes and for jump hosts."""
 
 import subprocess
 from pathlib import Path
@@ -36,7 +36,7 @@ Host *
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An admin's home, with nothing in it yet."""
+    """An admin's home, empty at first."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / ".ssh").mkdir()
@@ -50,7 +50,7 @@ def configured(home: Path, text: str) -> None:
 
 
 def small(home: Path, admin: str = "") -> Target:
-    """The small inventory, with `access.admin`."""
+    """Return the small inventory, with `access.admin`."""
     change = ("scheduler:", f"access: {{admin: {{{admin}}}}}\nscheduler:")
     return find_target(copied(SMALL, home / "site", change) if admin else SMALL, "nodes")
 
@@ -62,7 +62,7 @@ def settings(target: Target, node: str, *names: str) -> list[str]:
 
 
 def of_jump(home: Path, target: Target, name: str) -> dict[str, str]:
-    """What `ssh -F FILE -W … NAME` uses, which OpenSSH starts for a jump."""
+    """Return the options that OpenSSH uses for `ssh -F FILE -W … NAME`, which it starts for a jump host."""
     file = home / "config"
     file.write_text(config.text(target))
     shown = subprocess.check_output(["ssh", "-F", str(file), "-G", name], text=True)
@@ -93,13 +93,13 @@ def test_what_the_inventory_sets_is_before_what_the_admin_has(home: Path) -> Non
 
 
 def test_the_address_of_a_node_is_the_inventorys(home: Path) -> None:
-    """Another cluster may have a node of that name."""
+    """Another cluster may have a node with that name."""
     configured(home, ADMIN)
     assert settings(small(home), "ctl", "hostname") == ["10.90.1.1"]
 
 
 def test_a_jump_is_what_the_admins_own_ssh_makes_of_its_name(home: Path) -> None:
-    """One that has the name of a node has the admin's address; none is looked up by its address as well."""
+    """A jump host with the name of a node has the admin's address; no jump host is looked up by its address as well."""
     configured(home, ADMIN.replace("Match final host 10.90.2.2\n  Compression yes\n", ""))
     jumps = [of_jump(home, small(home), name) for name in ("gate", "ctl")]
     assert [(jump["hostname"], jump["user"], jump.get("proxyjump")) for jump in jumps] == [

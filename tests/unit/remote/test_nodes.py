@@ -1,4 +1,4 @@
-"""Commands on nodes by OpenSSH's own client, on SSH servers in this process: behind jumps, on other ports."""
+"""Commands on nodes by OpenSSH's own client, on SSH servers in this process: behind jump hosts, on other ports."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ exec "$@"
 
 @dataclass
 class Site:
-    """An admin's home and nodes of the small inventory, `ctl` behind the jumps `gate` and `inner`."""
+    """An admin's home and nodes of the small inventory, `ctl` behind the jump hosts `gate` and `inner`."""
 
     home: Path
     target: Target
@@ -34,7 +34,7 @@ class Site:
     inner: Server
 
     def configure(self, text: str = "") -> None:
-        """Write the admin's ~/.ssh/config: `text`, and then the two jumps."""
+        """Write the admin's ~/.ssh/config: `text`, and then the two jump hosts."""
         known = self.home / ".ssh" / "known_hosts"
         servers = (self.ctl, self.gate, self.inner)
         known.write_text("".join(Path(server.data["ssh_known_hosts_file"]).read_text() for server in servers))
@@ -48,7 +48,7 @@ class Site:
         path.chmod(0o600)
 
     def behind(self) -> str:
-        """The lines for `ctl`, by its address: behind both jumps."""
+        """Return the lines for `ctl`, by its address: behind both jump hosts."""
         return (
             f"Host {LOCAL}\n  ProxyJump inner\n  Port {self.ctl.port}\n  User {self.ctl.user}\n"
             f"  IdentityFile {self.ctl.data['ssh_key']}\n"
@@ -60,7 +60,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
     (tmp_path / "bin").mkdir()
-    sudo = tmp_path / "bin" / "sudo"  # these tests may run as a user who is not root
+    sudo = tmp_path / "bin" / "sudo"  # these tests may run as a user other than root
     sudo.write_text(SUDO)
     sudo.chmod(stat.S_IRWXU)
     monkeypatch.setenv("PATH", f"{sudo.parent}{os.pathsep}{os.environ['PATH']}")
@@ -103,7 +103,7 @@ def test_commands_share_a_connection_and_it_ends_with_them(site: Site) -> None:
 
 
 def test_commands_at_the_same_time_reach_each_its_own_node(site: Site, tmp_path: Path) -> None:
-    """A shared connection to another node would be the worst of all mistakes."""
+    """Commands on a shared connection to another node would be the worst mistake."""
     with serving(tmp_path / "second") as second:
         ports = {"ctl": site.ctl, "gpu-1": second}
         site.configure(
@@ -203,7 +203,7 @@ def test_a_session_lasts_as_long_as_its_standard_input(site: Site) -> None:
 
 @contextlib.contextmanager
 def two_controllers(site: Site, tmp_path: Path) -> Iterator[Controller]:
-    """`ctl` and then `gpu-1` as controllers, told apart by their ports."""
+    """`ctl` and then `gpu-1` as controllers, distinguished by their ports."""
     cluster = site.target.cluster
     roles = {name: replace(node, roles=("controller",)) for name, node in cluster.nodes.items() if name != "gpu-2"}
     with serving(tmp_path / "second") as second:

@@ -1,4 +1,4 @@
-"""The door passes over nodes that are asleep, and keeps awake those that it changes."""
+"""The door skips nodes that are powered down, and keeps nodes that it changes powered up."""
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +21,7 @@ Call = tuple[object, bool, list[str]]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
-    """What the engine was asked to run: the steps, whether they change nodes, and on which; one node is asleep."""
+    """Return the runs of the engine: the steps, whether they change nodes, and the nodes; one node is powered down."""
     asked: list[Call] = []
 
     def run(
@@ -41,7 +41,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
 @pytest.fixture
 def awake(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
-    """The nodes that were kept awake, by run."""
+    """Return the nodes that were kept powered up, by run."""
     kept: list[Collection[str] | None] = []
 
     @contextmanager

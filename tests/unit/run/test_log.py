@@ -1,4 +1,4 @@
-"""The log of all nodes: runs as one list, and what became of each."""
+"""The log of all nodes: runs as one list, with the result of each."""
 
 from dataclasses import replace
 

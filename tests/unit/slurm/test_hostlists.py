@@ -1,4 +1,4 @@
-"""Host lists: what is folded is read again, by Slurm's rules and by ClusterShell's."""
+"""Host lists: a folded list is read back, by Slurm's rules and by ClusterShell's."""
 
 import random
 
@@ -23,7 +23,7 @@ ANYTHING = st.text(alphabet=st.sampled_from("abn12-[],. x"), max_size=25)
 
 
 def written(chance: random.Random) -> str:
-    """Return a host list of a few words with up to three groups of numbers each, some with zeros before them."""
+    """Return a host list of a few words with up to three groups of numbers each, some with leading zeros."""
     words = []
     for _ in range(chance.randint(1, 3)):
         word = chance.choice("abc")

@@ -1,4 +1,4 @@
-"""Jobs as squeue shows them: columns of text, and JSON of three releases."""
+"""Jobs in squeue's output: columns of text, and JSON of three releases."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Nodes are read as slurmctld of each release shows them, and a drain of others is not taken for ours."""
+"""Nodes are parsed from slurmctld of each release, and a drain by others is not taken for ours."""
 
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def test_the_first_of_two_nodes_with_one_name_counts() -> None:
 @pytest.mark.parametrize("form", ["many", "one"])
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 def test_hostile_text_that_a_real_slurmctld_shows_imitates_nothing(version: str, form: str) -> None:
-    """gpu-1 has a reason and a comment with keys, newlines and bytes that are not UTF-8 in them."""
+    """gpu-1 has a reason and a comment with keys, newlines and bytes that are not UTF-8."""
     nodes = read((HOSTILE / f"{version}.node.{form}.txt").read_bytes())
     assert nodes.keys() == {"gpu-1", "gpu-2"}
     first, second = nodes["gpu-1"], nodes["gpu-2"]
@@ -119,5 +119,5 @@ def test_hostile_text_that_a_real_slurmctld_shows_imitates_nothing(version: str,
     assert first.reason.startswith("a fan State=IDLE \ufffd\ufffd")
     assert not first.is_ours("maintain")
     assert (second.reason, second.extra, second.used["mem"]) == ("", "other-stamp", 1024)
-    # with a newline or a later key in free text, the one-line form has no whole reason and no other key after it
+    # with a newline or a later key in free text, the one-line form has no complete reason and no other key after it
     assert (first.extra == "gpupool-stamp") == (first.by == "root") == (form == "many")

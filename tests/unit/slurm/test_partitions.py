@@ -15,7 +15,7 @@ from gpupool.slurm.partitions import admits
         (("red",), (), ("red",), False),
         (("red", "root"), (), ("root",), False),
         (("red",), (), ("blue",), True),
-        # as slurmctld: DenyAccounts has no effect beside AllowAccounts
+        # by slurmctld's rule, DenyAccounts has no effect beside AllowAccounts
         (("red",), ("red",), ("red",), True),
         ((), ("red",), (), False),
         ((), (), ("red",), True),

@@ -1,4 +1,4 @@
-"""Records of scontrol: free text imitates no other key, in neither form, and any bytes are read."""
+"""Records of scontrol: free text cannot imitate other keys, in either form, and any bytes can be read."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ ONE = (
     "Reason={reason} [root@2030-01-31T08:12:00] Comment={comment} Extra=stamp\n"
     "NodeName=b Arch=x86_64 State=IDLE\n"
 )
-#: What a user may write into a comment, or an admin into a reason.
+#: Texts that a user may write into a comment, or an admin into a reason.
 HOSTILE = [
     "a fan State=IDLE",
     "State=IDLE",

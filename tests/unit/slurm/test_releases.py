@@ -1,4 +1,4 @@
-"""Each release of Slurm has the abilities that it brought and those of the releases before it."""
+"""Each release of Slurm has the abilities that it introduced and those of the releases before it."""
 
 from pathlib import Path
 from typing import get_args
@@ -99,7 +99,7 @@ def test_the_commented_inventory_names_them_with_their_suites() -> None:
     assert ", ".join(f"{release} ({suite})" for release, suite in SUITES.items()) in text
 
 
-# As Slurm's RELEASE_NOTES list them; from 25.05 on SLURM_MIN_PROTOCOL_VERSION of its source.
+# By Slurm's RELEASE_NOTES; from 25.05 on by SLURM_MIN_PROTOCOL_VERSION of its source.
 @pytest.mark.parametrize(
     ("release", "older"),
     [

@@ -1,4 +1,4 @@
-"""Reservations and partitions as scontrol shows them."""
+"""Reservations and partitions in scontrol's output."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_a_reservation_is_read(answer: str) -> None:
 @pytest.mark.parametrize("form", ["many", "one"])
 @pytest.mark.parametrize("version", ["24.11", "26.05"])
 def test_the_comment_that_a_real_slurmctld_shows_imitates_nothing(version: str, form: str) -> None:
-    """It holds nodes, and users on a line of their own; 22.05 has no comments of reservations."""
+    """It holds nodes, and users on a separate line; 22.05 has no comments of reservations."""
     found = reservations.read((HOSTILE / f"{version}.reservation.{form}.txt").read_bytes())
     assert [(entry.name, entry.nodes, entry.users, entry.duration) for entry in found.values()] == [
         ("course", ("gpu-2",), ("root",), 7200)

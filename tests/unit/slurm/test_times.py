@@ -1,4 +1,4 @@
-"""Times of Slurm: each form is read, and what is written is read again."""
+"""Times of Slurm: each form can be read, and written times are read back."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Amounts of TRES and gres as Slurm writes them."""
+"""Amounts of TRES and gres in Slurm's notation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A testbed's cloud: what the controller's root may do to its containers, with a docker that is a socket."""
+"""A testbed's cloud: the actions on its containers allowed to the controller's root, with a fake docker socket."""
 
 import json
 import socketserver
@@ -19,7 +19,7 @@ OURS = {"gpupool.testbed": "gpupool-x", "gpupool.testbed.node": "a"}
 
 
 class Docker(socketserver.ThreadingUnixStreamServer):
-    """dockerd, as far as it is asked: it notes every request."""
+    """A fake dockerd for the requests of these tests, which records them."""
 
     asked: list[str]
 

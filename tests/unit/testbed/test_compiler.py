@@ -1,4 +1,4 @@
-"""What stands for a compiler while modules are built: they come out the same, from headers that were compiled once."""
+"""The compiler wrapper for building modules: the modules are identical, and headers are compiled once."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not Path(REAL).exists(), reason=f"needs {REAL}")
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
-    """A folder with headers as the kernel has them, of which linux/module.h takes a name that programs use."""
+    """A folder with headers like the kernel's; linux/module.h defines a name that programs use."""
     headers = tmp_path / "include" / "linux"
     headers.mkdir(parents=True)
     for name in BY_ITSELF:
@@ -35,7 +35,7 @@ def kernel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def built(kernel: Path) -> Callable[..., bytes]:
-    """Return the object file of a text, built as the kernel builds a file of a module."""
+    """Return a function that returns the object file of a text, built as the kernel builds a file of a module."""
 
     def build(text: str, name: str, *, by: str = "", more: tuple[str, ...] = ()) -> bytes:
         source, target = kernel / f"{name}.c", kernel / f"{name}.o"
@@ -60,7 +60,7 @@ int who(void) { return current; }
 
 
 def test_each_file_of_a_module_is_compiled_as_without(kernel: Path, built: Callable[..., bytes]) -> None:
-    """The first by the headers' text, the second when they have been compiled; each has its own name."""
+    """The first is built from the headers' text, the second after they were compiled; each has a different name."""
     for name in ("one", "two", "three"):
         made = built(MODULE, name)
         assert f"{name}\0".encode() in made

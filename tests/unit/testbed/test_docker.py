@@ -1,4 +1,4 @@
-"""What is said when docker is not there, not running or not ours; images, networks and what docker printed."""
+"""Messages when docker is missing, not running or not permitted; images, networks and docker's output."""
 
 import ipaddress
 import os
@@ -21,7 +21,7 @@ SPEC = Spec("twin", "10.66.0.0/16", "example.org")
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """A docker on the PATH that says on standard error what the test wants, and exits 1."""
+    """Return a function that puts a fake docker on the PATH, which prints a given error and exits 1."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -168,7 +168,7 @@ def test_name_servers_are_those_that_containers_can_reach(
 def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It outlives us, and makes files there at each command."""
+    """The daemon outlives this process, and creates files in its temporary folder at each command."""
     said = tmp_path / "said"
     (tmp_path / "dockerd").write_text(f"#!/bin/sh\nenv >{said}.new; mv {said}.new {said}\n")
     (tmp_path / "dockerd").chmod(0o755)
@@ -177,7 +177,7 @@ def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
     monkeypatch.setenv("GPUPOOL_TEST_RUN", "ours")
     monkeypatch.setattr(dockerd, "LOG", tmp_path / "log")
     is_dir = Path.is_dir
-    monkeypatch.setattr(Path, "is_dir", lambda path: path.name != "system" and is_dir(path))  # systemd does not rule
+    monkeypatch.setattr(Path, "is_dir", lambda path: path.name != "system" and is_dir(path))  # systemd is not running
     monkeypatch.setattr(dockerd, "forget_if_dead", lambda *_: None)
     dockerd._start()
     until(said.exists, "it has started")
@@ -188,7 +188,7 @@ def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
 
 def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
     pid_file = tmp_path / "docker.pid"
-    # a parent that never asks after its child, which ends at once
+    # a parent that never waits for its child, which ends at once
     code = "import os, time; child = os.fork(); child or os._exit(0); print(child, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout

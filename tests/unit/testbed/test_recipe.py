@@ -1,11 +1,11 @@
-"""Images of nodes: packages of the own suite, and single ones of another."""
+"""Images of nodes: packages of the same suite, and single packages of another."""
 
 import subprocess
 from pathlib import Path
 
 from gpupool.testbed import recipe
 
-#: Notes what it is asked for; a download is a file.
+#: Records its arguments; a download is a file.
 APT = """#!/bin/sh
 for word; do last=$word; done
 case " $* " in

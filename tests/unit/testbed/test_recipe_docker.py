@@ -1,4 +1,4 @@
-"""What a testbed has instead of NVIDIA's hook: told of a container as docker tells it, it makes the device files."""
+"""The testbed's replacement for NVIDIA's hook: given a container as by docker, it creates the device files."""
 
 import json
 import os
@@ -13,7 +13,7 @@ NODE_HAS = ("nvidia0", "nvidia1", "nvidia2", "nvidia3", "nvidiactl")
 
 
 def hooked(folder: Path, asked: str) -> tuple[int, list[str], str]:
-    """Return the exit status, the device files that it makes, and its last note or what it says against it."""
+    """Return the exit status, the created device files, and its last log line or its error."""
     devices, bundle = folder / "dev", folder / "bundle"
     for path in (devices, bundle):
         path.mkdir()

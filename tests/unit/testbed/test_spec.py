@@ -1,4 +1,4 @@
-"""What a testbed may be, and the docker command lines that it becomes."""
+"""The allowed forms of a testbed, and the docker command lines for them."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""What is kept of a testbed, how it is found again, and what a look at a node means."""
+"""The saved state of a testbed, how it is found again, and the meaning of a look at a node."""
 
 import subprocess
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_key_is_made_once(tmp_path: Path) -> None:
     text = key.read_text()
     assert key.stat().st_mode & 0o077 == 0
     assert keys.ensure_key(tmp_path).read_text() == text
-    keys.public_path(key).unlink()  # as a kill in the middle leaves it
+    keys.public_path(key).unlink()  # as left by a kill in the middle
     assert keys.ensure_key(tmp_path).read_text() != text
     assert keys.public_path(key).read_text().startswith("ssh-ed25519 ")
 

@@ -1,4 +1,4 @@
-"""Nodes as virtual machines: which they are, how large, how they start, and what they share with containers."""
+"""Nodes as virtual machines: which nodes, their size, their start, and what they share with containers."""
 
 import base64
 import itertools
@@ -240,7 +240,7 @@ def test_what_is_cheap_to_change_builds_no_modules_anew(monkeypatch: pytest.Monk
 
 
 def test_zfs_finds_the_disks_it_waits_for() -> None:
-    # zfs-import-cache.service requires it: masked, no pool would come back after a reboot
+    # zfs-import-cache.service requires it: with it masked, no pool would return after a reboot
     assert "systemd-udev-settle.service" not in vm_recipe.MASKED_UNITS
 
 
@@ -248,7 +248,7 @@ def test_zfs_finds_the_disks_it_waits_for() -> None:
 def test_a_machine_that_has_written_nothing_is_switched_off_and_on_once(
     monkeypatch: pytest.MonkeyPatch, size: int, calls: list[str]
 ) -> None:
-    """One that has written something boots, however long it takes."""
+    """A machine that has written something is booting, however long it takes."""
     done: list[str] = []
     silent, up = look.read(""), look.read("ssh-ed25519 AAA\nactive\nrunning\n")
     answers = iter([silent] * 5 + [up])

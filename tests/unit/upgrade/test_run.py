@@ -1,4 +1,4 @@
-"""An upgrade until slurmdbd runs with its converted database: the order, what is refused, and the rollback."""
+"""An upgrade until slurmdbd runs with its converted database: the order, refusals, and the rollback."""
 
 import pytest
 from upgrading import DBD_FAILS, NODES, Run
@@ -42,7 +42,7 @@ def test_jobs_are_neither_waited_for_nor_ended(run: Run) -> None:
     assert run.fake.did("squeue|scancel") == []
 
 
-# What is refused before it begins
+# Refusals before it begins
 
 
 def test_each_node_that_cannot_be_upgraded_is_named_and_nothing_changes(run: Run) -> None:
@@ -127,7 +127,7 @@ def test_without_a_slurmdbd_there_is_no_release_and_no_former_cluster(run: Run) 
 
 
 def fails(run: Run, why: str, release: str = "26.05.5-1", reason: Reason = SLURMDBD_DOWN) -> str:
-    """Have slurmdbd fail with the packages of a release installed; return what the upgrade ends with."""
+    """Let slurmdbd fail with the packages of a release; return the failure of the upgrade."""
     run.door.failures["database", "ctl"] = why
     run.door.reasons["database", "ctl"] = reason
     run.door.effects["database"] = lambda _: run.fake.packages.update({"ctl slurmdbd": release})

@@ -1,4 +1,4 @@
-"""An upgrade of controllers and compute nodes: what is waited for, what stays drained, what stops the others."""
+"""An upgrade of controllers and compute nodes: waits, nodes that stay drained, and failures that stop the others."""
 
 from collections.abc import Callable
 from typing import Any

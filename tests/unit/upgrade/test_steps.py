@@ -1,4 +1,4 @@
-"""What an upgrade does on a node, and in which order: its operations are recorded in the place of being run."""
+"""The operations of an upgrade on a node, in order: they are recorded instead of run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ CLUSTER = load(SMALL)
 
 
 class Recorder:
-    """Stands for modules of operations: keeps each call, in order."""
+    """Replaces modules of operations: records each call, in order."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []

@@ -1,4 +1,4 @@
-"""The order of an upgrade, and what is refused before it begins."""
+"""The order of an upgrade, and refusals before it begins."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ WORK = {name: [change_of("Slurm | slurmd")] for name in CLUSTER.nodes}
 
 
 def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
-    """The backup controller of SkyNet is a compute node, too: its slurmd may not be newer than slurmctld."""
+    """The backup controller of SkyNet is also a compute node: its slurmd may not be newer than slurmctld."""
     cluster = load(INVENTORY / "skynet")
     chosen = ["sky1", "a40-01", "vicki", "marvin"]
     found = [(stage.kind, [node.name for node in stage.nodes]) for stage in stages(cluster, chosen)]
@@ -44,7 +44,7 @@ def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
 
 
 def _apart(node: Node) -> Node:
-    """Return the node with the database on a head, and with a backup controller that does nothing else."""
+    """Return the node with other roles: the database on a head, and a dedicated backup controller."""
     roles = {"marvin": ("controller",), "vicki": ("backup-controller",), "sky2": ("head", "database")}
     return replace(node, roles=roles.get(node.name, node.roles))
 

@@ -1,4 +1,4 @@
-"""A node gets users' jobs only after slurmctld, the node itself and a job on all its GPUs have been looked at."""
+"""A node gets users' jobs only after checks by slurmctld, by the node itself and by a job on all its GPUs."""
 
 from dataclasses import replace
 

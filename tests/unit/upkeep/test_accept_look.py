@@ -1,4 +1,4 @@
-"""What the look at a node runs there: its arguments, and the script itself in a real shell."""
+"""The look at a node: its arguments, and the script itself in a real shell."""
 
 import shlex
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which nodes are left alone, which an earlier run has begun, and which are out of service, before one is drained."""
+"""The choice before the first drain: nodes left alone, nodes begun by an earlier run, and nodes out of service."""
 
 import pytest
 from fake_controller import FakeController

@@ -1,4 +1,4 @@
-"""Nodes are drained with a reason of ours, a drain of others stays, and no node is taken while a job has it."""
+"""Nodes are drained with a reason of gpupool, a drain by others stays, and no node is taken while a job uses it."""
 
 import pytest
 from fake_controller import FakeController
@@ -69,7 +69,7 @@ def test_without_slurmctld_no_node_counts_as_drained(fake: FakeController) -> No
 
 
 class Looks(Observer):
-    """Keeps what is waited for at each look."""
+    """Records the pending nodes at each look."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

@@ -1,4 +1,4 @@
-"""The fake slurmctld answers as the real one of each release did when it was recorded."""
+"""The fake slurmctld gives the recorded answers of the real slurmctld of each release."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from recorded import RELEASES, Answer, transcript
 from gpupool.cluster.load import load
 from gpupool.target import Target
 
-#: What depends on the moment, or on the machine that it was recorded on.
+#: Keys that depend on the moment, or on the machine of the recording.
 _OTHERS = "CPULoad|FreeMem|LastBusyTime|BootTime|SlurmdStartTime|StartTime|EndTime|AllocTRES|CPUAlloc|AllocMem"
 
 
@@ -41,7 +41,7 @@ def test_each_answer_is_the_recorded_one(release: str, tmp_path: Path) -> None:
                     fake.nodes["gpu-1"].test = "GPU 0: memory error"
                 answer = fake.run(step.command)
                 if steady(answer) != steady(recorded):
-                    # slurmctld has looked at its nodes meanwhile
+                    # slurmctld has checked its nodes meanwhile
                     fake.tick()
                     answer = fake.run(step.command)
                 assert steady(answer) == steady(recorded), text

@@ -1,4 +1,4 @@
-"""The test job names device files that it cannot open, and passes where no GPU is wanted."""
+"""The test job names device files that it cannot open, and passes if no GPU is requested."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The test job uses each GPU that CUDA shows; a stand-in for the library of CUDA counts, fails, or forgets."""
+"""The test job uses each GPU that CUDA shows; a fake CUDA library counts, fails, or forgets."""
 
 import ctypes
 from typing import Any
@@ -9,7 +9,7 @@ from gpupool.upkeep import gpu_probe
 
 
 class Cuda:
-    """A library with `count` GPUs; a function that is in `fails` returns an error."""
+    """A library with `count` GPUs; a function in `fails` returns an error."""
 
     def __init__(self, count: int, fails: str = "", forgets: bool = False) -> None:
         self.count, self.fails, self.forgets = count, fails, forgets

@@ -1,4 +1,4 @@
-"""One maintenance at a time: its lock is held by a real session here, and its loss is noticed."""
+"""One maintenance at a time: its lock is held by a real session here, and the loss of the lock is noticed."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ from gpupool.upkeep import hold
 
 @pytest.fixture
 def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
-    """Sessions run on this machine, with a lock file of the test's own."""
+    """Sessions run on this machine, with a lock file of the test."""
     pipe = subprocess.PIPE
 
     def session(node: str, *argv: str) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""Maintenance of the small cluster: which node comes when, what is left alone, what fails, where it goes on."""
+"""Maintenance of the small cluster: the order of nodes, nodes left alone, failures, and continued runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -214,7 +214,7 @@ def test_a_reservation_of_users_is_neither_changed_nor_removed(run: Run) -> None
 
 
 def begun(run: Run, *nodes: str) -> None:
-    """Have an earlier run drained nodes, reserved them, and been killed."""
+    """Leave nodes as an earlier run that drained and reserved them, and was killed."""
     chosen_nodes = [run.fake.target.cluster.nodes[name] for name in nodes]
     drain(run.fake, chosen_nodes, "maintain", "2 changes")
     reserve(run.fake, NAME, chosen_nodes)

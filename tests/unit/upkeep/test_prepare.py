@@ -1,4 +1,4 @@
-"""What maintenance finds before the first node is drained: what labs may lack, what is to do, what is left alone."""
+"""Maintenance before the first drain: the limits of labs, the work to do, and nodes left alone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +13,11 @@ from gpupool.upkeep.waves import Bounds, Wishes
 DONE = ("done", "")
 
 
-# Bounds of labs
+# Limits of labs
 
 
 def test_nodes_wait_while_a_lab_would_lack_more_than_it_may_and_go_on_afterwards(run: Run) -> None:
-    # red owns 10 of 16 GPUs, blue 6: one node costs red 8 at worst
+    # red owns 10 of 16 GPUs, blue 6: one node costs red at most 8
     assert run(at_most=2, per_lab=8) == {ONE: DONE, TWO: DONE}
     assert run.applied() == [(ONE,), (TWO,)]
     assert run.prepared.lacking == {"red": 8, "blue": 6}

@@ -1,4 +1,4 @@
-"""Whether a node needs a reboot, and a reboot through Slurm, or by the node itself where Slurm refuses it."""
+"""Whether a node needs a reboot, and a reboot through Slurm, or by the node itself if Slurm refuses it."""
 
 import pytest
 from fake_controller import FakeController

@@ -1,4 +1,4 @@
-"""The reservation of root's: exactly these nodes, changed rather than made twice, and told from those of users."""
+"""Root's reservation: exactly these nodes, updated and not created twice, and distinguished from those of users."""
 
 import pytest
 from fake_controller import FakeController

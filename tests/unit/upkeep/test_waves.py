@@ -1,4 +1,4 @@
-"""Never more nodes at once than allowed, never more of a lab's than allowed, whatever fails and in which order."""
+"""The limits on nodes out of service hold, in all and for each lab, whatever fails and in any order."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ NAMES = [f"n{number}" for number in range(8)]
 
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[Share, ...]:
-    """Labs that own GPUs of some nodes, no more of them than there are, and some that own whole nodes."""
+    """Draw labs that own GPUs of some nodes, at most as many as exist, and some that own whole nodes."""
     size = {name: draw(st.integers(1, 8)) for name in NAMES}
     shares = []
     for number in range(draw(st.integers(1, 4))):
@@ -46,7 +46,7 @@ def test_no_more_than_allowed_are_ever_out(
             assert all(count <= per_lab for count in lost.values())
         if not working:
             break
-        # one is done, or fails: then it stays out, and in its place
+        # one is done, or fails: then it stays out, and keeps its place
         working.remove(data.draw(st.sampled_from(working)))
     for name in waiting:
         assert too_much(bounds, shares, {*down, name}), "what is left alone costs a lab too much by itself"
@@ -94,7 +94,7 @@ def test_a_lab_that_owns_nodes_lacks_only_its_own(tmp_path: Path) -> None:
 
 
 def test_what_a_lab_may_lack_is_reckoned_in_its_own_unit() -> None:
-    """Another owner's CPUs take no GPUs: reckoned together they would hide what a lab lacks already."""
+    """Another owner's CPUs do not take GPUs: a combined count would hide what a lab already lacks."""
     gpus = Share("red", 8, {"n0": 8, "n1": 8})
     cpus = Share("blue", 64, {"n0": 64, "n1": 64}, "CPUs")
     assert losses((gpus, cpus), ["n0"]) == {"red": 0, "blue": 0}

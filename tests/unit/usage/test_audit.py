@@ -1,4 +1,4 @@
-"""What lies at the top of a space and is not a member's own directory."""
+"""Entries at the top of a space other than a member's own directory."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real trees, counted as `du -sk` counts them, and the file written where nobody can lead it elsewhere."""
+"""Real trees, counted like `du -sk`, and a file that other users cannot redirect."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ FILE = "disk-usage.txt"
 
 
 def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
-    """Count; tell whether the unit would be content, and what it said of those that got no file."""
+    """Count; return whether the unit would succeed, and the messages about directories without a file."""
     lines: list[str] = []
     counted = count.count(str(top), levels, FILE, time.time(), lines.append)
     assert lines == [f"{'/'.join(filter(None, (str(top), entry.path)))}: {entry.why}" for entry in counted.left]
@@ -25,7 +25,7 @@ def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
 
 
 def du(folder: Path) -> int:
-    """What du says; other file systems are not entered, as in the count."""
+    """Return du's figure; it does not cross file systems, like the count."""
     output = subprocess.run(["du", "-skx", "--", str(folder)], capture_output=True, text=True, check=True)
     return int(output.stdout.split()[0])
 
@@ -38,7 +38,7 @@ def told(folder: Path) -> int:
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    """A space with two people's directories and all that makes counting difficult."""
+    """A space with two users' directories and all the cases that make counting difficult."""
     top = tmp_path / "space"
     one, two = top / "u-one", top / "u-two"
     (one / "deep" / "er").mkdir(parents=True)
@@ -81,7 +81,7 @@ def test_again_after_a_week_and_in_a_new_directory(space: Path) -> None:
 
 
 def test_each_level_down_to_people_says_what_du_says(space: Path) -> None:
-    """A file with names in two people's directories counts in both, and once in what holds both."""
+    """A file with names in two users' directories counts in both, and once in the directory that contains both."""
     outer = space.parent
     assert run(outer, levels=2) == (True, [])
     for folder in (space, *(path for path in space.iterdir() if path.is_dir())):
@@ -123,7 +123,7 @@ def test_any_tree_is_counted_as_du_counts_it(
 
 
 def make(top: Path, kind: str, name: str, value: object) -> None:
-    """Do one step of building a tree; what is impossible is left out."""
+    """Do one step of building a tree; impossible steps are skipped."""
     path = top / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def make(top: Path, kind: str, name: str, value: object) -> None:
 
 @pytest.mark.promise("SKY-095")
 def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ZFS says after seconds how large a directory became by the new name in it."""
+    """ZFS reports only seconds later how large a directory became by a new name in it."""
 
     def grow(seconds: float) -> None:
         for number in range(300):
@@ -166,7 +166,7 @@ def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatc
 def test_a_figure_that_cannot_be_corrected_is_said_with_its_directory(
     space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The directory takes more by now, and its disk is full."""
+    """The directory is larger by now, and its disk is full."""
     grown: list[Path] = []
     size, put = note.size, note.put
 
@@ -188,7 +188,7 @@ def test_a_figure_that_cannot_be_corrected_is_said_with_its_directory(
     assert run(space) == (False, [f"{space}/u-two: {FILE} is not written: No space left on device"])
 
 
-#: What people may have under a name that the program uses.
+#: Entries that a user may have under a name that the program uses.
 OWN: dict[str, tuple[Callable[[Path], object], str]] = {
     "a_file": (lambda path: (path.write_text("mine"), os.chown(path, 54011, 54001)), "a file"),
     "a_link": (lambda path: path.symlink_to("/etc/passwd"), "a link"),
@@ -281,7 +281,7 @@ def test_a_quota_is_its_owners_affair_and_a_disk_is_the_admins(
 def test_what_cannot_be_looked_at_leaves_the_old_figure(
     space: Path, monkeypatch: pytest.MonkeyPatch, number: int, well: bool
 ) -> None:
-    """A mount of somebody's own, which root may not look into, is no trouble; a disk that cannot be read is."""
+    """A user's own mount, which root may not read, is ignored; a disk that cannot be read is an error."""
     run(space)
     old = (space / "u-one" / FILE).read_text()
     real = tree.open_below

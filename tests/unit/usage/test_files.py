@@ -1,4 +1,4 @@
-"""Which node counts, purges and audits what, and the files that make timers of it."""
+"""The nodes that count, purge and audit, and the files of their timers."""
 
 import json
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_the_audit_knows_the_members_of_all_labs_that_share_a_space(skynet: Clus
     assert "OnCalendar=daily" in texts(skynet, "galactic-ac")["/etc/systemd/system/gpupool-audit.timer"].splitlines()
 
 
-# where homes, and with them the only other export, and slurmctld's state lie
+# the paths of homes (and with them the only other export) and of slurmctld's state
 SPARED = ("/prj", "/var/spool/slurmctld")
 
 
@@ -77,7 +77,7 @@ def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() ->
 
 
 def test_a_purge_of_an_export_spares_what_slurmctld_keeps_in_it(tmp_path: Path) -> None:
-    """By the server's own path, for that is the tree that it walks."""
+    """By the server's own path, since the purge walks that tree."""
 
     def elsewhere(data: dict[str, Any]) -> None:
         if "storage" in data:
@@ -100,7 +100,7 @@ def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep
 
 
 def changed(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -> Cluster:
-    """Load an inventory with some of its storage or nodes said otherwise."""
+    """Load an inventory with some of its storage or nodes changed."""
     for path in (INVENTORY / name).glob("*.yml"):
         data = safe_load(path.read_text())
         change(data)

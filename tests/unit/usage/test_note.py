@@ -1,4 +1,4 @@
-"""disk-usage.txt in the form that people are told of, against numfmt and against itself."""
+"""disk-usage.txt in its format for people, compared with numfmt and with itself."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from gpupool.programs.usage import note
 SIZES = some.one_of(
     some.integers(0, 2**20),
     some.integers(0, 2**50 - 1),
-    # where one unit becomes the next, and one tenth the next
+    # the borders between two units, and between two tenths
     some.builds(
         lambda power, tenths, off: max(0, 1024**power * tenths // 10 + off),
         some.integers(0, 4),

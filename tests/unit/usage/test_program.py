@@ -1,4 +1,4 @@
-"""The program as a node runs it, and what it tells those who ask from afar."""
+"""The program on a node, and its answers to remote requests."""
 
 import errno
 import json
@@ -20,17 +20,17 @@ from gpupool.programs.usage import count, note, report, tree
 
 FILE = "disk-usage.txt"
 ROOT = Path(__file__).parents[3]
-#: As on a node: nothing of gpupool but programs and what they share, and nothing but the standard library.
+#: As on a node: the programs, their shared modules and the standard library, and no other modules.
 START = (
     f"import sys, runpy; sys.path[:0] = [{str(ROOT / 'gpupool/programs')!r}, {str(ROOT)!r}]; "
     "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
 )
-#: The same where few files may be open at once.
+#: The same with a small limit on open files.
 FEW = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", sys.executable, "-I", "-c", START]
 
 
 def env(folder: Path) -> dict[str, str]:
-    """Let the program keep its state below a folder, as systemd tells it to."""
+    """Return the environment in which the program keeps its state below a folder, as systemd sets it."""
     return {**os.environ, "STATE_DIRECTORY": str(folder / "state")}
 
 
@@ -57,7 +57,7 @@ def test_the_report_gives_what_the_files_say(space: Path) -> None:
 
 
 def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Path) -> None:
-    """Those of an old file too; who is new has none yet."""
+    """Also those of an old file; a new user has none yet."""
     count.count(str(space), 1, FILE, time.time(), print)
     (space / "u-one" / FILE).unlink()
     (space / "u-one" / FILE).mkdir()
@@ -108,10 +108,10 @@ def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_p
 
 
 def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
-    """In a process of its own, with few files that may be open: some libraries close later than they are told to."""
+    """In a separate process, with a small limit on open files: some libraries close files late."""
     for number in range(60):
         (space / f"u-{number}" / "inner").mkdir(parents=True)
-    (space / "u-one" / FILE).mkdir()  # where nothing is written, too
+    (space / "u-one" / FILE).mkdir()  # even where nothing is written
     tree_of = {"path": str(space)}
     settings = {
         "file": FILE,
@@ -129,7 +129,7 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
 
 
 def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tmp_path: Path) -> None:
-    """In a process of its own, with few files that may be open: a tree of thousands of levels is like this one."""
+    """In a separate process, with a small limit on open files: a tree of thousands of levels has the same effect."""
     (space / "u-one" / "/".join("d" * 40)).mkdir(parents=True)
     settings = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
     (tmp_path / "usage.json").write_text(json.dumps(settings))
@@ -189,7 +189,7 @@ def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: byte
 
 
 def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_path: Path) -> None:
-    """An admin looks into a full directory, where somebody has left Python files, and asks what would go."""
+    """An admin, in a directory where a user has left Python files, lists the files that would be purged."""
     for name in ("usage", "json", "argparse", "os", "encodings"):
         (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     home, settings = tmp_path / "lib", tmp_path / "usage.json"

@@ -1,4 +1,4 @@
-"""What is old goes, with a line for each; nothing else does, whatever people do meanwhile."""
+"""Old files are deleted, with a log line for each, and no others, whatever users do meanwhile."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from gpupool.programs.usage import purge, tree
 from gpupool.programs.usage.purge import Gone, Rule
 
 DAY = 86400
-#: By this clock all that a test makes is 61 days old.
+#: A clock by which every file of a test is 61 days old.
 LATER = 61 * DAY
 
 
@@ -97,7 +97,7 @@ def test_what_a_file_system_has_at_its_top_stays_and_what_is_called_so_elsewhere
 
 
 def test_unpacked_today_with_old_dates_is_new(scratch: Path) -> None:
-    """touch -d, cp -p and tar set the date of the content only: what else changed was today."""
+    """touch -d, cp -p and tar set the date of the content only: the inode was changed today."""
     old = time.time() - 400 * DAY
     os.utime(scratch / "u-one" / "run" / "out", (old, old))
     assert run(scratch, later=0) == (Gone(), [])
@@ -140,19 +140,19 @@ def test_links_go_and_what_they_lead_to_stays(scratch: Path, tmp_path: Path) -> 
 
 
 def test_all_names_of_a_file_go_on_one_day(scratch: Path) -> None:
-    """Each name that goes sets the time at which the others changed."""
+    """Each removed name sets the change time of the others."""
     for name in ("a", "b", "c"):
         os.link(scratch / "u-one" / "run" / "out", scratch / "u-one" / name)
     began = time.time()
     log: list[str] = []
-    # a clock by which all is old, while the kernel's own makes what is touched now young
+    # a clock by which all files are old, while the kernel's clock makes touched files new
     gone = purge.purge(Rule(str(scratch), 0, DAY, 1), began, log.append)
     assert names(scratch) == {"u-one"}
     assert (gone.files, gone.kib) == (5, 12 + 4)
 
 
 def test_a_new_file_with_the_number_of_a_removed_one_is_new(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unpacked with an old date while the purge runs: file systems hand the number of a removed file out again."""
+    """Unpacked with an old date while the purge runs: file systems reuse the inode number of a removed file."""
     here, old = scratch / "u-one" / "run", time.time() - 400 * DAY
     os.link(here / "out", here / "also")
     number, began = (here / "out").stat().st_ino, time.time()
@@ -167,7 +167,7 @@ def test_a_new_file_with_the_number_of_a_removed_one_is_new(scratch: Path, monke
         return real(above, name, device)
 
     monkeypatch.setattr(tree, "open_below", open_below)
-    # a clock by which all that was there is old
+    # a clock by which all existing files are old
     purge.purge(Rule(str(scratch), 0, DAY, 1), began, lambda _: None)
     assert not (here / "out").exists()
     assert all(file.exists() for file in new)
@@ -192,7 +192,7 @@ def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
     assert line.endswith(r"/u-one/x\x0a2026-01-01T00:00:00+0000\x09remove file\x09passwd\x1b[2J\x5c")
 
 
-# What stays wherever it lies
+# Exempt files in any place
 
 
 def spared(top: Path, *places: Path) -> Rule:
@@ -200,7 +200,7 @@ def spared(top: Path, *places: Path) -> Rule:
 
 
 def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
-    """By their path, by a link to them, or by a link on the way to them."""
+    """By their path, by a link to them, or by a link on the path to them."""
     (tmp_path / "way").symlink_to(scratch)
     for name in ("home", "lab", "state"):
         (scratch / "deep" / name / "below").mkdir(parents=True)
@@ -239,7 +239,7 @@ PLACES = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], kept: set[str], top: str, linked: bool
 ) -> None:
-    """Random trees: what is purged may lie in, around or beside what is spared, which may be named by a link."""
+    """Random trees: purged directories may be in, around or beside exempt directories, which may be named by a link."""
     root = tmp_path_factory.mktemp("trees")
     (root / top).mkdir(parents=True)
     for place in files:
@@ -271,12 +271,12 @@ def within(path: str, place: str) -> bool:
     return f"{path}/".startswith(f"{place}/")
 
 
-# While somebody is at work in the tree
+# While users work in the tree
 
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], object]], None]:
-    """Do something as soon as the purge has looked into a directory of this name, before it removes anything there."""
+    """Return a function that acts once the purge has read a directory of this name, before it removes files there."""
 
     def at(name: str, deed: Callable[[], object]) -> None:
         real = tree.entries
@@ -390,7 +390,7 @@ def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
     assert names(scratch) == before
 
 
-# When it may act at all
+# When it may delete at all
 
 
 def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Path) -> None:

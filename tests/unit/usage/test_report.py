@@ -1,4 +1,4 @@
-"""`gpupool storage report`: what servers said, as people and programs see it."""
+"""`gpupool storage report`: the answers of servers, in the view of people and programs."""
 
 import json
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def test_large_directories_come_first_by_the_paths_that_people_know(
         ["10.1T", "2020-11-21", "15:04", "u-cvmlp1", "cvmlp-lab", "/coc/pskynet1/u-cvmlp1"],
         ["directories", "larger", "than", "10T:", "2", "of", "3"],
     ]
-    # what the inventory says is the default
+    # the inventory's value is the default
     assert gpupool("storage", "report", SKYNET, "--on", "nodes").out == out.out
 
 

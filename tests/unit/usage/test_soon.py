@@ -1,4 +1,4 @@
-"""What goes soon is said in the directory of whom it concerns, before it goes, and tells others no name."""
+"""Users are warned in their own directory before files are deleted, and other users see no names."""
 
 import json
 import os
@@ -18,7 +18,7 @@ DAY = 86400
 
 
 def run(top: Path, days: float, *, dry: bool = False, warn: bool = True, keep: int = 1) -> list[str]:
-    """Purge what is older than 60 days as it will be in so many days, warning 7 days before; return the log."""
+    """Purge files older than 60 days at a time in some days, warning 7 days before; return the log."""
     log: list[str] = []
     rule = Rule(str(top), 60 * DAY, DAY, keep, warn=7 * DAY)
     purge.purge(rule, time.time() + days * DAY, log.append, dry, warn)
@@ -54,7 +54,7 @@ def test_its_command_lists_what_will_go(scratch: Path) -> None:
     run(scratch, 54)
     text = (scratch / "ann" / soon.FILE).read_text()
     (command,) = re.findall("^  (find .*)$", text, re.MULTILINE)
-    # as if 54 days had passed: what is older than that is none of it
+    # as if 54 days had passed: files older than that are not affected
     now = command.replace("53 days ago", "1 days ago")
     for word, expected in ((now, set()), (command.replace("53 days ago", "1 day"), {"./run/secret-name", "./link"})):
         done = subprocess.run(["sh", "-c", word], cwd=scratch / "ann", capture_output=True, text=True, check=True)
@@ -123,7 +123,7 @@ def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Pat
 
     assert f"2 files and links below {scratch}/ann will be removed" in log_in("-i")
     assert log_in("-u") == ""
-    # in a directory that several write to, another's file may stand in its place
+    # in a directory that several users write to, another user's file may be in its place
     (scratch / "ann" / soon.FILE).unlink()
     (scratch / "ann" / soon.FILE).write_text("one\n\x1b]0;mine\x07\x1b[2J" + "x" * 5000 + "\nthree\n")
     assert "]0;mine[2Jxx" in log_in("-i")

@@ -1,4 +1,4 @@
-"""A node that is lost while it is checked fails its checks with the reason and at once; the others are checked."""
+"""A node that is lost during its checks fails them at once with the reason; the others are checked."""
 
 import contextlib
 import subprocess
@@ -26,7 +26,7 @@ EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A node that the admin's ~/.ssh/config reaches by any address; little time for each command."""
+    """A node that the admin's ~/.ssh/config reaches by any address; with a short time limit for each command."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(backend, "CHECK_SECONDS", 3.0)
     monkeypatch.setattr(remote, "_CONNECTING", 2.0)
@@ -41,7 +41,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def at(port: int) -> Target:
-    """The example's nodes, all of them at one port of this machine."""
+    """Return the example's nodes, all at one port of this machine."""
     target = find_target(EXAMPLE, "nodes")
     admin = target.cluster.access.admin.model_copy(update={"port": port})
     access = target.cluster.access.model_copy(update={"admin": admin})

@@ -1,4 +1,4 @@
-"""What the checks of a node say of one that is not as it should be."""
+"""The complaints of the checks about a node with faults."""
 
 import subprocess
 from pathlib import Path
@@ -14,7 +14,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA"
 
 
 class Node:
-    """A node that prints a text, whatever it is asked, or a text for each command."""
+    """A node that prints the same text for every command, or a text for each."""
 
     def __init__(self, text: str = "", **texts: str) -> None:
         self._text, self._texts = text, texts

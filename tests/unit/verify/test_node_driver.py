@@ -1,4 +1,4 @@
-"""What the checks of a driver say of one that is not as it should be."""
+"""The complaints of the checks about a faulty driver."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ RIGHT = "550.163.01-2"
 
 
 def look(*lines: str, version: str = RIGHT, hold: str = "h") -> None:
-    """Check a node with packages of a version, which says these lines besides."""
+    """Check a node with packages of a version, and with these additional lines."""
     wanted = driver_for(EXAMPLE, NODE)
     assert wanted
     packages = [f"P\t{hold}i \t{name}\t{version}" for name in wanted.held]

@@ -9,7 +9,7 @@ HOUR = 3600
 
 
 def told(**shown: str) -> str:
-    """Return the complaint about a service that shows this; the machine has run for two hours."""
+    """Return the complaint about a service with these properties; the machine has run for two hours."""
     service = {
         **{"ActiveState": "active", "NRestarts": "0", "StatusText": "well"},
         "ActiveEnterTimestampMonotonic": str(HOUR * 500_000),

@@ -1,4 +1,4 @@
-"""An inventory's text keeps every other byte when a node is written into it, and taken out again."""
+"""Writing a node into an inventory and removing it again keeps every other byte of the text."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ newlines = st.sampled_from(["\n", "\r\n"])
 
 @st.composite
 def entries(draw: st.DrawFn, indent: str) -> str:
-    """Return an entry of `nodes`, on one line or on several, with comments about it."""
+    """Return an entry of `nodes`, on one line or on several, with comments around it."""
     name = flow(draw(names))
     if draw(st.booleans()):
         lines = [f"{indent}- {{name: {name}, roles: [compute]}}{draw(st.sampled_from(['', '  # why', ' ']))}"]
@@ -47,7 +47,7 @@ def entries(draw: st.DrawFn, indent: str) -> str:
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """Return a file with `nodes` and others, as people write them."""
+    """Return a file with `nodes` and other keys, in the forms that people use."""
     indent = draw(st.sampled_from(["", "  ", "    "]))
     head = [*draw(comments), "x: {a: 1}", *draw(comments), "nodes:"]
     body = [draw(entries(indent)) for _ in range(draw(st.integers(1, 3)))]
@@ -157,6 +157,6 @@ def test_a_text_that_is_not_yaml_is_refused() -> None:
 
 
 def test_only_lists_of_nodes_and_selectors_lose_a_name() -> None:
-    """Another list may have a word of the same spelling."""
+    """Another list may contain a word with the same spelling."""
     text = "access:\n  gateway_forwards_to: [gpu-1, gpu-2]\ntools:\n  packages: [gpu-1, htop]\n"
     assert without_mentions(text, "gpu-1") == text.replace("[gpu-1, gpu-2]", "[gpu-2]")

@@ -1,4 +1,4 @@
-"""What slurmdbd shall hold of SkyNet, and of inventories that say less."""
+"""The wanted entities of slurmdbd for SkyNet, and for inventories with fewer keys."""
 
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
 
 
 def said(entity: dict[str, object]) -> dict[str, object]:
-    """Return what an entity sets: an empty field takes a limit away."""
+    """Return the fields that an entity sets: an empty field removes a limit."""
     return {key: value for key, value in entity.items() if value not in (None, {}, [])}
 
 
@@ -199,14 +199,14 @@ def test_all_kinds_of_limits(tmp_path: Path) -> None:
         "GrpWall": "30-00:00:00",
         "MaxWall": "03:00:00",
     }
-    # Slurm has no limit of an account on each of its users: it stands on their associations
+    # Slurm has no limit of an account for each of its users: it is set on their associations
     assert said(wanted["users"]["ann"]["accounts"]["red"]) == {
         "qos": ["normal"],
         "default_qos": "normal",
         "GrpTRES": {"gres/gpu": 3},
         "GrpJobs": 2,
     }
-    # a job that alone is above a limit is refused
+    # a job that exceeds a limit by its own request is refused
     every: dict[str, object] = {"Priority": 0, "Flags": ["DenyOnLimit"]}
     assert said(wanted["qos"]["normal"]) == {**every, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
     # sacctmgr writes names in lower case
@@ -215,7 +215,7 @@ def test_all_kinds_of_limits(tmp_path: Path) -> None:
 
 
 def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos(skynet: Cluster) -> None:
-    """Ten held arrays of a thousand tasks were all the jobs that slurmctld takes."""
+    """Ten held arrays of a thousand tasks would be all the jobs that slurmctld accepts by default."""
     wanted, each = entities(skynet), skynet.scheduler.max_submitted_jobs
     assert each
     accounts = [account for user in wanted["users"].values() for account in user["accounts"].values()]
@@ -253,7 +253,7 @@ def test_without_limits_on_jobs_slurms_own_qos_is_left_alone() -> None:
 
 
 def test_a_partition_cannot_raise_the_number_of_submitted_jobs(tmp_path: Path) -> None:
-    """Its QoS's limit takes the place of the one of the job's QoS."""
+    """The limit of its QoS overrides that of the job's QoS."""
     more = ("tier: 10", "tier: 10\n    limits: {per_user: {submitted: 70}}")
     cluster = changed(SMALL, tmp_path, more, ("scheduler: {", "scheduler: {max_submitted_jobs: 50, "))
     assert {name: fields["MaxSubmitPU"] for name, fields in entities(cluster)["qos"].items()} == {

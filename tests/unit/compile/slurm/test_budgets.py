@@ -1,4 +1,4 @@
-"""Budgets: the submit plugin in a real Lua, what slurm.conf and slurmdbd get, and which nodes have what."""
+"""Budgets: the submit plugin in a real Lua, the settings of slurm.conf and slurmdbd, and the files of each node."""
 
 import time
 from pathlib import Path
@@ -192,7 +192,7 @@ scheduler: {default_partition: all}
 def test_a_budget_knows_the_price_of_each_type(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], units: int
 ) -> None:
-    """A GPU of no type may be the dearest; a whole node costs what the dearest does."""
+    """A GPU without a type may be the most expensive; a whole node costs as much as its most expensive resource."""
     inventory, file = tmp_path / "typed", tmp_path / "budgets"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(TYPED)

@@ -1,4 +1,4 @@
-"""slurm.conf, gres.conf and cgroup.conf: what they say of SkyNet, and where Slurm's versions differ."""
+"""slurm.conf, gres.conf and cgroup.conf of SkyNet, and the differences between Slurm's versions."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ VERSIONS = ("22.05", "24.11", "26.05")
 
 
 def settings(text: str) -> dict[str, str]:
-    """Return the keys that stand alone on a line, by name."""
+    """Return the keys with a line of their own, by name."""
     lines = [line for line in text.splitlines() if line and not line.startswith(("#", "NodeName=", "PartitionName="))]
     found = dict(line.split("=", 1) for line in lines if not line.startswith("SlurmctldHost="))
     assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), (
@@ -33,7 +33,7 @@ def settings(text: str) -> dict[str, str]:
 
 
 def rows(text: str, key: str) -> dict[str, dict[str, str]]:
-    """Return what stands in lines of `NodeName=` or `PartitionName=` as mappings, by node or partition."""
+    """Return the lines of `NodeName=` or `PartitionName=` as mappings, by node or partition."""
     found = {}
     for line in text.splitlines():
         if line.startswith(f"{key}="):
@@ -48,7 +48,7 @@ def test_gpus_and_logical_cpus_are_what_is_handed_out(skynet: Cluster) -> None:
     assert (said["SelectType"], said["SelectTypeParameters"]) == ("select/cons_tres", "CR_CPU_Memory")
     assert said["GresTypes"] == "gpu"
     for row in rows(text, "NodeName").values():
-        # every CPU a core of one thread, or not a word of cores: Slurm then hands out logical CPUs one by one
+        # each CPU is a core with one thread, or cores are not set: Slurm then allocates single logical CPUs
         assert (row.get("Sockets"), row.get("ThreadsPerCore")) in ((None, None), ("1", "1"))
         assert row.get("CoresPerSocket", row["CPUs"]) == row["CPUs"]
 
@@ -107,7 +107,7 @@ def test_both_ways_to_ask_for_a_queue_hold_at_once(skynet: Cluster) -> None:
         for account in user.accounts:
             own = entities(skynet)["users"][user.name]["accounts"][account]
             assert {"short", "long", "debug"} <= set(own["qos"])
-            # no QoS is asked for by a partition, and a default without a wall fits each
+            # no partition restricts its QoS, and a default without a wall fits each
             assert not any("AllowQos" in row for row in partitions.values())
             assert entities(skynet)["qos"][own["default_qos"]]["MaxWall"] is None
 
@@ -174,7 +174,7 @@ def test_each_gpu_keeps_cpus_where_slurm_can(tmp_path: Path, version: str) -> No
 
 @pytest.mark.promise("SKY-036")
 def test_no_neighbour_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) -> None:
-    """Counted for each node: whatever others ask for, the last GPU has CPUs of its own and its default memory."""
+    """Checked for each node: whatever other jobs request, the last GPU keeps its CPUs and its default memory."""
     default, most = skynet.scheduler.default_memory.per_gpu, skynet.scheduler.max_memory
     assert default
     assert most.per_gpu
@@ -193,7 +193,7 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     every = int(said["PriorityWeightPartition"])
     down = step_down(skynet)
     assert down is not None
-    # the highest job without GPUs, what reserves, the lowest job with GPUs
+    # the highest job without GPUs, the threshold for reservations, the lowest job with GPUs
     assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
     santos = settings(slurm_conf(load(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
@@ -279,7 +279,7 @@ def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
 
 
 def test_nodes_by_their_full_names(tmp_path: Path) -> None:
-    """slurmd finds its line by the short host name, users see the full one."""
+    """slurmd finds its line by the short host name, and users see the full name."""
     cluster = changed(SMALL, tmp_path, ("domain: small.example", "domain: small.example, node_names: fqdn"))
     text = slurm_conf(cluster)
     nodes = rows(text, "NodeName")
@@ -333,7 +333,7 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
 
 
 def test_versions_differ_where_they_must(tmp_path: Path) -> None:
-    """22.05 has no rate limit for requests, keeps no CPUs for GPUs, and finds its cgroup version itself."""
+    """22.05 has no rate limit for requests, reserves no CPUs for GPUs, and detects its cgroup version itself."""
     old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
     for cluster in (middle, new):
         assert settings(slurm_conf(cluster))["SlurmctldParameters"] == (
@@ -381,7 +381,7 @@ def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: 
     said = settings(cgroup_conf(twin))
     assert (said["ConstrainDevices"], said["ConstrainRAMSpace"], said["ConstrainCores"]) == ("yes", "yes", "no")
     assert said.get("CgroupMountpoint") == ("/cg1" if cgroup == "v1" else None)
-    # keys that came after 22.05, or that it does not have
+    # keys that came after 22.05, or that it lacks
     assert not {"EnableControllers", "SignalChildrenProcesses", "CgroupSlice"} & set(said)
     assert settings(cgroup_conf(cluster))["ConstrainCores"] == "yes"
 
@@ -402,7 +402,7 @@ def test_no_file_has_a_hole(folder: str) -> None:
                 assert file.text.endswith("\n")
                 is_program = file.path.endswith((".lua", ".nft", ".asc")) or file.text.startswith("#!")
                 if file.path.startswith("/etc/") and not is_program:
-                    # an empty value takes a systemd setting back, and Apptainer has spaces around the sign
+                    # an empty value resets a systemd setting, and Apptainer has spaces around the sign
                     empty = {"systemd": "= ", "apptainer": "=$"}.get(file.path.split("/")[2], "=$|= ")
                     assert not re.search(rf"None|True|False|\{{\{{|\{{%|{empty}|,,", file.text, re.MULTILINE), file.path
                 assert file.path.startswith(("/etc/", "/usr/local/", "/usr/libexec/gpupool/"))

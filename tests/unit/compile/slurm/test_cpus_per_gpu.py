@@ -1,4 +1,4 @@
-"""CPUs that go with GPUs: Slurm's default in slurm.conf, and the most that the submit plugin lets a job have."""
+"""CPUs for each GPU: Slurm's default in slurm.conf, and the maximum that the submit plugin accepts."""
 
 from pathlib import Path
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Nodes that are off while idle: what slurm.conf says of them, and which files they and the controllers get."""
+"""Nodes that are off while idle: their lines in slurm.conf, and the files on them and on the controllers."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ CLOUD = "cloud: {driver: openstack, starting: 1, idle_after: 10m, boot_timeout: 
 
 @pytest.fixture
 def cloudy(tmp_path: Path) -> Cluster:
-    """A cluster with one node that sleeps beside one that does not."""
+    """A cluster with one node that is powered down when idle, and one that is not."""
     two = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", '
     one = "  - {name: gpu-1, address: 10.90.2.1, elastic: true, "
     rest = "roles: [compute], hardware: box, gpus: {a40: 8}}\n"
@@ -84,7 +84,7 @@ def test_the_program_is_on_controllers_and_the_check_on_nodes_that_sleep(cloudy:
 def test_a_stamp_changes_with_the_node_and_with_nothing_else(cloudy: Cluster, tmp_path: Path) -> None:
     before = dict(stamps(cloudy))
     assert list(before) == ["gpu-1"]
-    # limits are slurmdbd's; a user is on every node
+    # limits are slurmdbd's; a user exists on every node
     for old, new, same in (
         ("contributed_gpus: 10}", "contributed_gpus: 9}", True),
         ("{name: ann, uid: 20001,", "{name: ann, uid: 20002,", False),

@@ -1,4 +1,4 @@
-"""What slurmd waits for on a node that sleeps, run for real with a scontrol that answers what a test says."""
+"""The check before slurmd starts on an elastic node, run for real with a fake scontrol."""
 
 import fcntl
 import subprocess
@@ -19,7 +19,7 @@ Run = Callable[[str], int]
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
-    """A node in a folder that was applied to as `aa11`."""
+    """A node in a folder whose last apply was `aa11`."""
     cluster = load(INVENTORY / "gcp-slurm")
     text = next(file.text for file in files_of(cluster, cluster.nodes[NODE], "elastic") if file.path == CHECK)
     for path, name in ((STAMP, "stamp"), (APPLY_LOCK, "lock"), ("/var/spool/slurmd/conf-cache/slurm.conf", "conf")):
@@ -32,7 +32,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def starts(node: Path, slurm: str, answers: bool = True) -> tuple[bool, str]:
-    """Return whether slurmd may start, and what Slurm was told."""
+    """Return whether slurmd may start, and the commands that Slurm got."""
     scontrol = node / "scontrol"
     shown = f"NodeName={NODE} State={slurm}"
     scontrol.write_text(

@@ -1,4 +1,4 @@
-"""The end of a user's access: what slurmdbd and the nodes get, and from which day."""
+"""The end of a user's access: the settings of slurmdbd and of the nodes, and their first day."""
 
 from datetime import date, timedelta
 from pathlib import Path

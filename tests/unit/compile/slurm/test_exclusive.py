@@ -1,4 +1,4 @@
-"""Partitions that give whole nodes: slurm.conf, and the submit plugin, which counts their jobs as --exclusive."""
+"""Partitions that allocate whole nodes: slurm.conf, and the submit plugin, which treats their jobs as --exclusive."""
 
 from pathlib import Path
 from types import ModuleType
@@ -79,7 +79,7 @@ def test_without_a_default_memory_slurm_gives_all_of_it(tmp_path: Path) -> None:
 
 
 def test_where_all_nodes_are_given_whole_no_job_has_neighbours(tmp_path: Path) -> None:
-    """Neither CPUs for GPUs nor a default memory is asked for then."""
+    """Neither CPUs for each GPU nor a default memory is required then."""
     bare = (SMALL / "inventory.yml").read_text()
     for old, new in {
         ", cpus_kept_per_gpu: 6": "",

@@ -1,4 +1,4 @@
-"""Nodes folded into one line mean to Slurm what they mean in a line each."""
+"""Nodes folded into one line have the same meaning for Slurm as on separate lines."""
 
 import pytest
 from hostlists import each
@@ -32,7 +32,7 @@ def test_folded_lines_mean_what_they_mean_in_a_line_each(nodes: list[tuple[str, 
 
 
 def unfold(folded: str) -> list[str]:
-    """Return a line for each node of a line, word for word."""
+    """Return a line for each node of a folded line, with the same words."""
     rows = each(folded.replace("two words", "two_words"))
     return [" ".join(f"{key}={value}" for key, value in row.items()).replace("two_words", "two words") for row in rows]
 
@@ -47,7 +47,7 @@ def test_who_differs_in_anything_has_a_line_of_its_own() -> None:
         f"NodeName=a3 NodeHostname=b NodeAddr=10.0.0.3 {same}",
         f"NodeName=a3 NodeAddr=10.0.0.3 {same} Weight=1",
     ):
-        # and those after it are not put before it: Slurm numbers nodes in this order
+        # and the nodes after it stay in place: Slurm numbers nodes in this order
         after = f"NodeName=a4 NodeAddr=10.0.0.4 {same}"
         assert node_lines([*lines, odd, after]) == [*node_lines(lines), odd, after]
 

@@ -1,4 +1,4 @@
-"""gres.conf as Slurm's documentation wants it for MIG, other vendors, mixed hosts and a site's own resources."""
+"""gres.conf by Slurm's documentation for MIG, other vendors, mixed hosts and a site's own resources."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_a_testbed_names_files_that_stand_in_for_what_nvml_finds(tmp_path: Path)
     said = lines(twin)
     assert said[0] == "NodeName=gpu-1 Name=gpu Type=h100 File=/dev/nvidia0"
     assert said[1].endswith("MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap1,/dev/nvidia-caps/nvidia-cap2")
-    # seven of a GPU, the others are of the next
+    # seven slices are of one GPU, the others of the next
     assert [line.count("=/dev/nvidia2,") for line in said] == [0] * 8 + [1, 1]
     made = fake_devices(twin, twin.nodes["gpu-1"])
     assert len(made) == len(set(made.values())) == 3 + 2 * 9
@@ -156,7 +156,7 @@ def test_a_rehearsal_names_files_in_the_place_of_what_slurmd_would_find(tmp_path
 
 
 def test_device_files_that_are_guessed_are_not_counted_by_the_health_check(tmp_path: Path) -> None:
-    """Only the driver knows the files of slices: counted, they would drain a sound node."""
+    """Only the driver knows the device files of slices: if they were counted, they would drain a healthy node."""
     slices(tmp_path / "slices")
     health = ("scheduler:", "slurm: {health: {}}\nscheduler:")
     cluster = changed(tmp_path / "slices", tmp_path / "health", health)

@@ -1,4 +1,4 @@
-"""What slurm.conf says of a node's hardware, and that nothing counts what no job gets."""
+"""A node's hardware in slurm.conf, without counting CPUs and memory that no job gets."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_measured_memory_is_told_as_it_is(tmp_path: Path) -> None:
 
 
 def test_slurm_is_asked_about_jobs_by_all_cpus_of_a_node(tmp_path: Path) -> None:
-    """They are what slurmctld counts, those that no job gets among them."""
+    """slurmctld counts all CPUs, including those that no job gets."""
     cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2"))
     assert {compute_node.cpus for compute_node in compute_nodes(cluster)} == {64}
 

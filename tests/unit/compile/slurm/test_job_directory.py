@@ -1,4 +1,4 @@
-"""A directory of each job's own: the prolog makes it, the task prolog names it, the epilog removes it; run for real."""
+"""Private directories of jobs: the prolog creates, the task prolog names, and the epilog removes them; run for real."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def inventory(folder: Path, keys: str) -> Cluster:
 
 
 class Node:
-    """A node with such directories, and slurmd, which runs the programs around jobs."""
+    """A node with such directories, and a fake slurmd that runs the prolog and epilog."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.top, self.log = folder, folder / "top", folder / "log"

@@ -1,4 +1,4 @@
-"""Programs around jobs, run for real: variables of tasks, and what goes when a user's last job on a node ends."""
+"""Prolog, task prolog and epilog, run for real: variables of tasks, and the clean-up after a user's last job."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def shell(folder: Path, text: str) -> Path:
 
 @pytest.fixture
 def task(tmp_path: Path) -> Callable[..., list[str]]:
-    """Run a task prolog as slurmstepd does: from a process with the title of a step."""
+    """Return a function that runs a task prolog like slurmstepd: from a process with the title of a step."""
     proc = tmp_path / "gpus"
     for minor in range(3):
         (proc / f"0000:0{minor}:00.0").mkdir(parents=True)
@@ -42,7 +42,7 @@ def task(tmp_path: Path) -> Callable[..., list[str]]:
             f"Model: \t\t NVIDIA A40\nIRQ:   \t\t 90\nGPU UUID: \t GPU-0000000{2 - minor}-aaaa-bbbb-cccc-dddddddddddd\n"
             f"Video BIOS: \t 94.02\nDevice Minor: \t {2 - minor}\nGPU Excluded:\t No\n"
         )
-    # not yet woken, and not what a driver says
+    # not yet initialised, and not in the driver's format
     for minor, name in ((4, "GPU-????????-????-????-????-????????????"), (5, "00000005-aaaa-bbbb-cccc-dddddddddddd")):
         (proc / f"0000:0{minor}:00.0").mkdir()
         (proc / f"0000:0{minor}:00.0" / "information").write_text(f"GPU UUID: \t {name}\nDevice Minor: \t {minor}\n")
@@ -106,7 +106,7 @@ def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
     assert '"export PYTHONUSERBASE="/scratch/"$gpupool_account"/"$gpupool_user"/.local' in text
 
 
-# what slurm.conf says
+# slurm.conf
 
 
 def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, stored: Cluster) -> None:
@@ -147,14 +147,14 @@ def test_each_job_has_a_tmp_of_its_own(tmp_path: Path, version: str, line: str) 
     assert last == ["AutoBasePath=true", "BasePath=/local/jobs Dirs=/tmp,/dev/shm Shared=true"]
 
 
-# what goes when a job ends
+# clean-up when a job ends
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of several users")
 ONE, TWO = 20001, 20002
 
 
 class Node:
-    """A node's /dev/shm, and slurmd, which runs prolog and epilog."""
+    """A node's /dev/shm, and a fake slurmd, which runs prolog and epilog."""
 
     def __init__(self, folder: Path, cluster: Cluster) -> None:
         self.shm, self.jobs, self.log = folder / "shm", folder / "jobs", folder / "log"
@@ -177,7 +177,7 @@ class Node:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
     def step(self, title: str, uid: int = 0) -> None:
-        """Have a process that ps shows as this, and only this one; testbeds beside the tests have some of their own."""
+        """Start a process with this title in ps, and show only that: testbeds beside the tests have steps, too."""
         cmdline = self.folder / "proc" / "12" / "cmdline"
         cmdline.parent.mkdir(parents=True, exist_ok=True)
         cmdline.write_text(f"{title}\0")
@@ -230,7 +230,7 @@ def test_nothing_is_followed_and_nothing_of_others_is_removed(node: Node, tmp_pa
     for name in ("link", "-delete", "new\nline", "; rm -rf", "*"):
         (node.shm / name).symlink_to(outside)
         os.chown(node.shm / name, ONE, ONE, follow_symlinks=False)
-    # in a directory of theirs, what another user has put there stays, and in another's what is theirs goes
+    # in a user's directory, files of another user stay; in another user's directory, the user's files are removed
     os.chown(node.file("mine/theirs", TWO).parent, ONE, ONE)
     os.chown(node.file("theirs/mine", ONE).parent, TWO, TWO)
     (node.shm / "hard").hardlink_to(outside / "thesis")
@@ -242,7 +242,7 @@ def test_nothing_is_followed_and_nothing_of_others_is_removed(node: Node, tmp_pa
 
 @needs_root
 def test_a_job_that_was_not_noted_keeps_everything(node: Node) -> None:
-    """It began before the prolog was on the node, so it may be anyone's."""
+    """The job began before the prolog was on the node, so its user is unknown."""
     node.run("prolog", ONE, 1)
     node.file("x", ONE)
     node.step("slurmstepd: [99.extern]")
@@ -280,7 +280,7 @@ def test_a_note_whose_epilog_never_ran_does_not_stay(node: Node) -> None:
 
 @needs_root
 def test_what_a_new_job_creates_meanwhile_stays(node: Node) -> None:
-    """Here just before the search begins: a job starts, and its prolog comes to the directory that was removed."""
+    """The race just before the search: a job starts, and its prolog reaches the directory that was removed."""
     node.run("prolog", ONE, 1)
     node.file("old", ONE)
     job = node.jobs / str(ONE)

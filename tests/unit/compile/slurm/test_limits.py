@@ -1,4 +1,4 @@
-"""Every limit of an inventory is found in what slurmdbd shall hold, at its place, and nothing else is."""
+"""Every limit of an inventory is at its place in the wanted state of slurmdbd, and there are no other limits."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,11 +19,11 @@ CLUSTER = load(SMALL)
 MINUTES = st.integers(1, 500_000)
 COUNTS = st.one_of(st.none(), st.integers(0, 10_000))
 TRES = ("gpu", "cpu", "mem", "nodes", "billing")
-# where Slurm keeps each kind of limit, by what it is on; written down once more, for nothing may be lost on the way
+# Slurm's field for each kind of limit, by entity; written a second time here, so that a lost limit is noticed
 FIELDS = {
     ("account", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
     ("account", "group_minutes"): ("GrpTRESMins", None, None, None),
-    # not MaxSubmit: a QoS's MaxSubmitPU would take its place
+    # not MaxSubmit: a QoS's MaxSubmitPU would override it
     ("account", "per_user_minutes"): ("GrpTRESMins", None, None, None),
     ("account", "per_user"): ("GrpTRES", "GrpJobs", "GrpSubmit", None),
     ("account", "per_job"): ("MaxTRES", None, None, "MaxWall"),
@@ -70,7 +70,8 @@ LIMITS = st.builds(
     amounts(),
 )
 KINDS = ("group", "group_minutes", "per_user", "per_job")
-OF_ONE = {"account": ("per_user_minutes",), "qos": ("per_account", "per_job_least")}  # what the other has not
+# limits that the other entity lacks
+OF_ONE = {"account": ("per_user_minutes",), "qos": ("per_account", "per_job_least")}
 
 
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
@@ -84,7 +85,7 @@ def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
 
 
 def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
-    """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
+    """Yield every limit of a block: the entity, Slurm's field, the limited resource, the amount."""
     for kind in (*KINDS, *OF_ONE[on]):
         limit = getattr(limits, kind)
         at = "user ann in red" if on == "account" and kind.startswith("per_user") else where
@@ -101,7 +102,7 @@ def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
 
 
 def found(wanted: dict[str, Any]) -> Iterator[Fact]:
-    """Return every limit that slurmdbd would get."""
+    """Yield every limit that slurmdbd would get."""
     clean = normal(wanted)
     owners = [(f"qos {name}", fields) for name, fields in clean["qos"].items()]
     owners += [(f"account {name}", fields) for name, fields in clean["accounts"].items()]
@@ -134,7 +135,7 @@ NONE = Limits()
 
 @given(limits=LIMITS)
 def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
-    """A field that once held a limit has one value afterwards, which says that there is none."""
+    """A field whose limit was removed has the value that means no limit."""
     before, after = (normal(entities(cluster_with(limit, limit, NONE))) for limit in (limits, NONE))
     for kind in ("qos", "accounts"):
         for name, values in before[kind].items():

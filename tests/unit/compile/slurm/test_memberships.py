@@ -1,4 +1,4 @@
-"""Users in several accounts: associations, QoS by account, unix groups, and who gets which partition."""
+"""Users in several accounts: associations, QoS by account, Unix groups, and access to partitions."""
 
 from datetime import date
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_a_job_that_names_no_partition_goes_where_its_users_groups_may(tmp_path:
 
 
 def test_nobody_is_sent_where_only_a_directory_knows_who_may(tmp_path: Path) -> None:
-    """One partition of several that refuses a job's group has the whole job refused."""
+    """If one of several partitions refuses a job's group, Slurm refuses the whole job."""
     assert "red-only" not in _fitting(tmp_path, "course").submit(user_name="ann").set["partition"]
 
 

@@ -1,4 +1,4 @@
-"""What an inventory says in Slurm's own words is in Slurm's files once, and as it is said."""
+"""Keys of an inventory in Slurm's own words are in Slurm's files once, and unchanged."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,7 +128,7 @@ def test_a_release_between_two_has_the_files_of_the_older_one(older: str) -> Non
 
 
 def unknown_keys(cluster: Cluster) -> Iterator[str]:
-    """Return the lines of Slurm's files with a key that the release of the cluster does not know."""
+    """Yield the lines of Slurm's files with a key that the release of the cluster does not know."""
     release = cluster.slurm.version
     for text, table in (
         (slurm_conf(cluster), "slurm_conf"),

@@ -1,4 +1,4 @@
-"""Who is preempted, and how: the same words on partitions and QoS, as Slurm's files and its accounting have them."""
+"""Preemption and its mode: the same keys on partitions and QoS, in Slurm's files and in its accounting."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who goes first within a tier: Slurm's factors, and that jobs without GPUs stay below those with GPUs."""
+"""Priority within a tier: Slurm's factors, and jobs without GPUs stay below jobs with GPUs."""
 
 import re
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_no_job_without_gpus_is_above_one_with_gpus(
     reserves = least_reserving(cluster) or 0
     assert nice
     others = sum(weight for key, weight in found.items() if key != "Partition")
-    # as priority/multifactor counts: a partition's factor by the highest of all, whole numbers
+    # by the rule of priority/multifactor: a partition's factor divided by the highest of all, as whole numbers
     highest = max(factors.values(), default=1)
     shares = [int(found["Partition"] * factor / highest) for factor in factors.values()] or [found["Partition"]]
     assert 0 < max(shares) + others - nice < reserves < min(shares)

@@ -1,4 +1,4 @@
-"""What the inventory says of reservations, as slurmctld gets it; a testbed has those of its own nodes."""
+"""The inventory's reservations in the form of slurmctld; a testbed has the reservations of its own nodes."""
 
 from pathlib import Path
 

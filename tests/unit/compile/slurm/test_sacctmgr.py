@@ -1,4 +1,4 @@
-"""Accounting entities in sacctmgr's notation: every limit of them, each once, and nothing that is not limited."""
+"""Accounting entities in sacctmgr's notation: every limit of them, each once, and no others."""
 
 import re
 from typing import Any
@@ -14,14 +14,14 @@ INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py
 
 
 def read(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
-    """Read it as sacctmgr's load does: by kind, name and parent; a colon in quotes ends no field."""
+    """Read the text by the rules of sacctmgr's load: by kind, name and parent; a quoted colon does not end a field."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     parent = ""
     for line in text.splitlines():
         kind, name, rest = re.fullmatch(r"(\w+) - '([^']+)'(.*)", line).groups()  # type: ignore[union-attr]
         if kind == "Parent":
             parent = name
-            # Slurm adds below what it has already
+            # Slurm adds entities below existing ones
             assert name == "root" or any(key[:2] == ("Account", name) for key in found)
             continue
         fields = re.findall(r":(\w+)=(?:'([^']*)'|(\w+))(?=:|$)", rest)
@@ -32,7 +32,7 @@ def read(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
 
 
 def words(fields: dict[str, Any]) -> list[str]:
-    """Return the values that say something, as text."""
+    """Return the values that are set, as text."""
     said = [value for key, value in fields.items() if value not in (None, {}, []) and key != "exact"]
     return sorted(
         ",".join(f"{key}={number}" for key, number in sorted(value.items()))

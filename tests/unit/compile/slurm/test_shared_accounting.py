@@ -1,4 +1,4 @@
-"""Accounts that another system keeps in slurmdbd, too: what is said of them is set, and no more."""
+"""Accounts that another system also manages in slurmdbd: only the keys of the inventory are set."""
 
 from datetime import date
 from pathlib import Path

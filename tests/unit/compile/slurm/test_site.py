@@ -1,4 +1,4 @@
-"""The site's own files in the folder `slurm` reach Slurm as they are."""
+"""The site's own files in the folder `slurm` reach Slurm unchanged."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_the_own_fragment_is_asked_first_and_breaks_nothing_of_ours(lua: object,
     assert broken.accepted
     assert any("oops" in line for line in broken.logged)
     assert plugin.submit(name="text").set["comment"] == "]] [==[ ]=] é"
-    # our own rule is asked after it
+    # our own rule is called after it
     assert not plugin.submit(bitflags=256).accepted
 
 

@@ -1,4 +1,4 @@
-"""The submit plugin, in a real Lua: what it gives a job, what it refuses and in which words, what it leaves alone."""
+"""The submit plugin, in a real Lua: values that it sets, refusals with their messages, and jobs it leaves alone."""
 
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +20,9 @@ def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
 
 
-# The file: only what is asked for
+# The file contains only the rules that are needed
 
-# of the pool: no GPUs, so no labs that contributed any, and no partition that gives way
+# of the pool: no GPUs, so no labs that contributed any, and no preemptable partition
 NOTHING = {
     **dict.fromkeys((", gpus: {a40: 8}", ", gpus: {2080_ti: 8}"), ""),
     "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
@@ -80,7 +80,7 @@ def test_every_inventory_has_a_plugin_that_loads(name: str, luas: ModuleType) ->
         assert (made.loaded, made.submit(tres_per_node="gres/gpu:1").logged) == (0, [])
 
 
-# Where a job goes
+# The partition of a job
 
 
 @pytest.mark.promise("GCP-008")
@@ -178,7 +178,7 @@ def test_other_exports_are_left_as_they_are(everything: Plugin, names: str | Non
         ({"qos": "short"}, {"qos": "limited", "time_limit": 2880}),
         ({"qos": "SHORT", "account": "RED"}, {"qos": "limited", "time_limit": 2880}),
         ({"qos": "long", "partition": "long"}, {"qos": "limited", "time_limit": 10080}),
-        ({"qos": "long"}, {"qos": "limited", "time_limit": 2880}),  # the default partition is shorter
+        ({"qos": "long"}, {"qos": "limited", "time_limit": 2880}),  # the default partition has a shorter limit
         ({"qos": "long", "partition": "long,debug"}, {"qos": "limited", "time_limit": 240}),
         ({"qos": "short,long", "partition": "long"}, {"qos": "limited", "time_limit": 10080}),
         ({"qos": "short", "time_limit": 60}, {"qos": "limited"}),

@@ -1,4 +1,4 @@
-"""The submit plugin on jobs without GPUs, without --time or without --qos, where partitions say something of these."""
+"""The submit plugin on jobs without GPUs, without --time or without --qos, if partitions have defaults for these."""
 
 from pathlib import Path
 from types import ModuleType
@@ -99,7 +99,7 @@ DEFAULT_QOS = {"name: long, nodes": "name: long, default_qos: long, nodes"}
 def test_a_job_without_a_qos_gets_its_partitions(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], qos: str | None
 ) -> None:
-    """The account red has a default QoS of its own."""
+    """The account red has another default QoS."""
     answer = plugin(tmp_path, luas=lua, instead=DEFAULT_QOS).submit(**{"default_account": "blue", **asked})
     assert (answer.accepted, answer.set.get("qos"), answer.logged) == (True, qos, [])
 

@@ -1,4 +1,4 @@
-"""The submit plugin's rules on GPUs, CPUs and memory, for every way in which Slurm 22.05 and 24.11 say them."""
+"""The submit plugin's rules on GPUs, CPUs and memory, for every form of request in Slurm 22.05 and 24.11."""
 
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +62,7 @@ WITH_TYPE: list[dict[str, Any]] = [
 def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, Any]) -> None:
     for said in (everything.submit(**asked), everything.modify(asked, {})):
         assert not said.accepted
-        # the types that some node has: nobody can have the h100 of the inventory
+        # the types that some node has: no node has the h100 of the inventory
         assert said.told == ["Specify the GPU type, such as --gpus=a40:1. Types: a40, 2080_ti."]
 
 
@@ -161,7 +161,7 @@ def test_a_job_without_gpus_stands_below_those_with_some(
 @pytest.mark.promise("SKY-036")
 @pytest.mark.parametrize("shared", [2, 3, 4])
 def test_a_job_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> None:
-    """Such a job is not preempted for another user, whatever its partition."""
+    """Such a job is not preempted for another user in any partition."""
     for fields in ({}, A40, {**A40, "partition": "overcap"}, {**A40, "partition": "overcap,short"}):
         refused = everything.submit(**fields, shared=shared)
         assert not refused.accepted
@@ -242,7 +242,7 @@ def test_memory_of_a_job_without_gpus_has_an_end_for_each_cpu(
 
 @pytest.mark.promise("SKY-105")
 def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
-    # slurmctld keeps 0 for the memory of a node where it is asked for by GPU
+    # slurmctld stores 0 as the memory of a node if memory is requested for each GPU
     record = {
         "tres_per_job": "gres/gpu:a40:2",
         "mem_per_tres": f"gres/gpu:{4 * GIB}",
@@ -269,7 +269,7 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
     assert everything.modify({"min_mem_per_node": 91 * GIB}, record, uid=0).accepted, "root may"
 
 
-# Jobs that could not be preempted, or that nobody could
+# Jobs that could not be preempted, or that no job could preempt
 
 
 def test_a_job_that_is_spread_is_refused_before_it_has_gpus(everything: Plugin) -> None:
@@ -316,7 +316,7 @@ def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its
     assert everything.submit(default_account=None).accepted, "Slurm refuses it in words of its own"
 
 
-# Whatever is asked
+# Any request
 
 MORE = "qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
 NAMES = sorted({*AT_SUBMIT, *MORE.split(), "het_job_id", "tres_per_socket", "min_mem_per_node", "min_mem_per_cpu"})
@@ -397,7 +397,7 @@ def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> Non
     assert "red-only" not in asked.submit(account="blue").set["partition"]
 
 
-# Requests that slurmctld allocated more for than the plugin reckoned
+# Requests for which slurmctld allocated more than the plugin computed
 
 
 BOUND = 16  # GRES_ENFORCE_BIND
@@ -429,7 +429,7 @@ def test_every_form_of_memory_beyond_the_bound_is_refused(
 ) -> None:
     assert message in "".join(everything.submit(**asked).told)
     if "bitflags" in asked:
-        return  # a job that is changed does not have them: the guard looks at what it gets
+        return  # a changed job lacks these fields: the guard checks its allocation
     record = {"tres_per_job": "gres/gpu:a40:1"} if "tres_per_job" in asked else {"min_cpus": 1, "num_tasks": 1}
     change = {key: value for key, value in asked.items() if key != "tres_per_job"}
     assert message in "".join(everything.modify(change, record).told)
@@ -462,7 +462,7 @@ def test_gpus_with_bound_cpus_could_pass_the_most_cpus(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nice", [2147483645, 2147483645 - 22000, 2147461645, 2_000_000_000])
 def test_the_largest_nice_value_is_not_passed(everything: Plugin, nice: int) -> None:
-    """Beyond it Slurm begins with the smallest: the job would be the first of all."""
+    """Above the limit Slurm wraps around to the smallest value: the job would be the first of all."""
     said = everything.submit(nice=NICE_OF_0 + nice)
     assert said.nice is not None
     assert NICE_OF_0 + nice <= said.nice <= NICE_OF_0 + 2147483645

@@ -1,4 +1,4 @@
-"""The static part of the submit plugin: the same on every cluster, and every rule of it has data somewhere."""
+"""The static part of the submit plugin: the same on every cluster, and every rule of it is used by some inventory."""
 
 import random
 from pathlib import Path
@@ -10,7 +10,7 @@ from submitted import LUAS, Plugin
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.submit import SOURCES, job_submit_lua, static
 
-#: Says in its log which keys of `site` the parts look at while they load.
+#: Logs which keys of `site` the parts read while they load.
 _WATCHED = """
 local site = setmetatable({}, { __index = function(_, key)
   if key ~= "fragment" and key ~= "exclusive" then asked[#asked + 1] = key end
@@ -44,7 +44,7 @@ def test_every_cluster_has_its_data_the_same_rules_and_no_job_that_makes_one_fai
 
 
 def _rules() -> set[str]:
-    """Return the names of all rules: plugin.lua asks for the data of each when it is loaded."""
+    """Return the names of all rules: plugin.lua reads the data of each when it is loaded."""
     lua = LUAS[0].LuaRuntime()
     lua.execute("asked = {}; slurm = { log_info = function() end }")
     lua.execute(_WATCHED + static())

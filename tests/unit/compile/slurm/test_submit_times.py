@@ -1,4 +1,4 @@
-"""The time that the submit plugin gives to jobs without --time, where limits count minutes."""
+"""The time that the submit plugin sets on jobs without --time, if limits count minutes."""
 
 from typing import Any
 
@@ -89,7 +89,7 @@ def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempP
 
 
 def test_a_budget_leaves_the_shorter_wall_of_a_qos(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """With a budget every partition has a DefaultTime, of accounts without one, too."""
+    """With a budget every partition has a DefaultTime, which also applies to accounts without a budget."""
     asked = plugin(tmp_path_factory.mktemp("budget"), NONE, instead={RED: f"{RED} budget: 90000,"})
     for account in ("red", "blue"):
         assert asked.submit(account=account, partition="long", qos="short").set == {"time_limit": 2880}

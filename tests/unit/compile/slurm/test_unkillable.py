@@ -1,4 +1,4 @@
-"""What slurmstepd runs before it drains a node for a step that does not end, run for real."""
+"""The program that slurmstepd runs before it drains a node for an unkillable step, run for real."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ KILLED = -9
 
 
 class Step:
-    """A slurmstepd that has given its step up, on a node with other processes."""
+    """A slurmstepd that could not end its step, on a node with other processes."""
 
     def __init__(self, folder: Path, program: str) -> None:
         self.proc, self.log, self.program = folder / "proc", folder / "log", folder / "program"
@@ -28,13 +28,13 @@ class Step:
             path.chmod(0o755)
 
     def process(self, pid: int, groups: str, *, state: str = "D (disk sleep)") -> None:
-        """Have a process in these control groups."""
+        """Add a process in these control groups."""
         (self.proc / str(pid)).mkdir()
         (self.proc / str(pid) / "cgroup").write_text(groups)
         (self.proc / str(pid) / "status").write_text(f"Name:\tpython\nState:\t{state}\nPid:\t{pid}\nPPid:\t1\n")
 
     def given_up(self, title: str = "slurmstepd: [7.extern]", job: str = "7") -> int:
-        """Return how the slurmstepd ends that runs the program: killed, or on its own."""
+        """Return how the slurmstepd that runs the program ends: killed, or on its own."""
         script = f"exec -a '{title}' perl -e 'system(\"{self.program}\"); exit 5'"
         return subprocess.run(["bash", "-c", script], check=False, env={"SLURM_JOB_ID": job}).returncode
 
@@ -80,7 +80,7 @@ def test_other_steps_are_left_to_slurm(step: Step, title: str, job: str) -> None
 
 
 def test_the_program_itself_does_not_count(step: Step) -> None:
-    """What it starts is in the control groups of the job as it is: grep sees itself."""
+    """Its child processes are in the control groups of the job, too: grep finds itself."""
     step.process(30, V2.format(job=7, step="step_extern"))
     status = step.proc / "30" / "status"
     text = step.program.read_text()

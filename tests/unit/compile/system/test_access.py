@@ -1,4 +1,4 @@
-"""Who gets in where: by each inventory's words, by the stack of PAM as libpam reads it, and by sshd itself."""
+"""SSH and PAM access: by each inventory's keys, by libpam with the rendered stack, and by sshd itself."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.ssh import TRUSTED_HOSTS
 
 DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
-# users of every Debian; each is in the group of its own name
+# users of every Debian; each is in a group with the same name
 ADMIN, OPERATOR, USER = "games", "daemon", "bin"
 
 
@@ -79,12 +79,12 @@ def test_what_sshd_cannot_do_is_refused(debian: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Path:
-    """The stack of a node of the example, and Debian's own beside it, which leave a mark where they are asked."""
+    """The PAM stack of a node of the example, and Debian's own, which record that they were called."""
     text = text_of(load(INVENTORY / "example"), "a40-01", PAM)
     text = text.replace("user in root", f"user in root:{ADMIN}").replace("ingroup sudo", f"ingroup {OPERATOR}")
-    # what this machine's own process may not do
+    # modules that this machine's process may not use
     text = re.sub(r"pam_(loginuid|keyinit|motd|mail|limits|env|nologin|selinux)\.so.*", "pam_permit.so", text)
-    # libpam looks for these in /etc/pam.d, wherever the first one was
+    # libpam looks for included files in /etc/pam.d, wherever the first file was
     (tmp_path / SERVICE).write_text(re.sub(r"(?m)(@include |substack +)(common-)", rf"\g<1>{tmp_path}/\2", text))
     for name in ("auth", "account", "password", "session", "session-noninteractive"):
         kind, _, rest = name.partition("-")
@@ -119,7 +119,7 @@ def test_users_need_a_job_and_admins_never_do(stack: Path, answer: str, let_in: 
 
 @NO_PAM
 def test_slurm_is_asked_even_if_the_password_has_to_be_changed(stack: Path) -> None:
-    """Debian's own lines say that all is done then."""
+    """Debian's own lines end the stack in that case."""
     (stack / "common-account").write_text("account [success=done default=done] pam_permit.so\n")
     with_slurm(stack, "pam_deny.so")
     assert not pam.ask(stack, SERVICE, USER, "account")
@@ -131,14 +131,14 @@ def test_slurm_is_asked_even_if_the_password_has_to_be_changed(stack: Path) -> N
 @NO_PAM
 @pytest.mark.parametrize(("user", "interactive"), [(USER, False), ("root", True), (ADMIN, True), (OPERATOR, True)])
 def test_systemd_takes_no_user_out_of_the_job(stack: Path, user: str, interactive: bool) -> None:
-    """pam_systemd is in Debian's stack for interactive sessions alone."""
+    """pam_systemd is in Debian's stack for interactive sessions only."""
     assert pam.ask(stack, SERVICE, user, "session")
     assert (stack / "interactive").exists() is interactive
     assert (stack / "noninteractive").exists() is not interactive
 
 
 def test_the_module_is_told_that_it_is_meant() -> None:
-    """Of a service that is not sshd it would ask nothing, and let all users in."""
+    """For a service other than sshd the module would check nothing, and admit all users."""
     for inventory, node, name in (("example", "a40-01", None), ("aau-ai-cloud", "nv-ai-01", "nv-ai-01.srv.aau.dk")):
         (line,) = re.findall(r".*pam_slurm_adopt.*", text_of(load(INVENTORY / inventory), node, PAM))
         words = line.split()
@@ -168,7 +168,7 @@ def test_compute_nodes_take_the_word_of_heads_where_the_inventory_says_so() -> N
 def test_sshd_refuses_users_and_no_admin(tmp_path: Path) -> None:
     access = f"access: {{compute_ssh: none, admin: {{user: {ADMIN}}}}}"
     cluster = changed(SMALL, tmp_path / "site", ("schema: 1", f"schema: 1\n{access}"))
-    # the sshd of this machine may be bookworm's, which refuses keywords of newer ones
+    # the sshd of this machine may be bookworm's, which refuses keywords of newer releases
     cluster = replace(cluster, software=cluster.software.model_copy(update={"debian": "bookworm"}))
     name = next(node.name for node in cluster.having("compute"))
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)

@@ -1,4 +1,4 @@
-"""Nodes of the database and of the state get the program of backups and what starts it; other nodes get nothing."""
+"""Nodes of the database and of the state get the backup program and its timer; other nodes do not."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What nodes are told of a directory of people, and what they are not."""
+"""Files on nodes for a directory of users, and settings that are not in them."""
 
 import re
 import shutil

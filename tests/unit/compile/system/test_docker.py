@@ -1,4 +1,4 @@
-"""Docker on nodes: its files, and the purge, run for real with a docker that only has a list of containers."""
+"""Docker on nodes: its files, and the purge, run for real with a fake docker that only has a list of containers."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from gpupool.compile.template import fill
 from gpupool.testbed.overlay import stand_in
 
 ARANDU = load(inventories.INVENTORY / "arandu")
-# a docker whose containers and images are lines of files: id, name, status, image, ended, created, image's id
+# a fake docker with containers and images as lines of files: id, name, status, image, ended, created, image's id
 DOCKER = r"""#!/bin/sh
 cd "$STATE" || exit 9
 case $1 in

@@ -1,4 +1,4 @@
-"""Exports go to the addresses of the nodes that mount them, and to nobody else."""
+"""Exports are limited to the addresses of the nodes that mount them."""
 
 import re
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
         addresses = {cluster.nodes[name].address for name in mount.nodes}
         if mount.entry.fs == "ceph":
             assert given == []
-        elif None in addresses:  # they have none before they are started
+        elif None in addresses:  # they have no address before they are started
             assert [export.clients for export in given] == [(cluster.entry.network,)]
         else:
             assert [set(export.clients) for export in given] == [addresses]

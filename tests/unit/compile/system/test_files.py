@@ -1,4 +1,4 @@
-"""What a node has besides Slurm's files: names, people, storage, packages, units, devices."""
+"""The files of a node besides Slurm's: names, users, storage, packages, units, devices."""
 
 import re
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_everybody_knows_everybodys_address(folder: str) -> None:
 
 
 def test_a_host_name_is_never_this_machines_own_loop(skynet: Cluster) -> None:
-    """127.0.1.1, as installers write it, would make slurmd speak to itself."""
+    """127.0.1.1, as written by installers, would make slurmd connect to itself."""
     assert re.findall(r"^127\..*$", hosts(skynet), re.MULTILINE) == ["127.0.0.1 localhost"]
 
 
@@ -101,7 +101,7 @@ def test_links_are_on_those_who_use_them(skynet: Cluster) -> None:
 
 
 def test_a_directory_of_users_directories_is_everybodys() -> None:
-    """Its mode is that of the users' directories; in itself everybody must find the own one."""
+    """Its mode is that of the users' directories; every user must be able to enter it."""
     cluster = load(INVENTORY / "arandu")
     assert local_for(cluster, cluster.nodes["dgx01"]) == [Directory("/output", mode="1777")]
     assert local_for(cluster, cluster.controllers[0]) == []
@@ -116,12 +116,12 @@ def test_packages(skynet: Cluster) -> None:
     for node in skynet.nodes.values():
         packages = packages_for(skynet, node)
         assert list(packages) == sorted(set(packages))
-        # each is reached by SSH, and knows the time in its zone and who is to be trusted
+        # each is reached by SSH, has the time of its zone, and has CA certificates
         assert {"openssh-server", "systemd-timesyncd", "tzdata", "ca-certificates"} <= set(packages)
 
 
 def test_sessions_are_kept_from_gpus_only_where_jobs_are(skynet: Cluster) -> None:
-    """A user who may open all GPUs by a job gets nothing by being kept from them elsewhere."""
+    """A user who may open all GPUs through a job is not hindered elsewhere."""
     arandu = load(INVENTORY / "arandu")
     assert fences_sessions(skynet, skynet.nodes["a40-01"])
     assert not fences_sessions(skynet, skynet.nodes["marvin"])
@@ -162,7 +162,7 @@ def test_variables_of_ssh_clients_where_they_may_be_sent(skynet: Cluster) -> Non
 
 
 def test_the_controller_waits_for_its_state(skynet: Cluster) -> None:
-    """Only where the state lies on a mount, and not beside one whose name begins alike."""
+    """Only if the state is on a mount, and not on a directory whose name begins with the same letters."""
     unit = "/etc/systemd/system/slurmctld.service.d/gpupool.conf"
 
     def text(cluster: Cluster) -> str:
@@ -188,11 +188,11 @@ def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
             assert not re.search(r"PRIVATE KEY|StoragePass|password\s*=", file.text, re.IGNORECASE)
-            # commands are for everybody to run, or for admins
+            # commands can be run by all users, or by admins
             command = file.path.startswith(
                 ("/usr/local/bin/", "/usr/local/sbin/", "/usr/libexec/gpupool/", "/etc/slurm/gpupool/")
             )
-            # sudo wants its own
+            # sudo requires another mode
             usual = ("0440",) if file.path.startswith("/etc/sudoers.d/") else ("0644", "0600")
             assert file.mode == "0755" if command else file.mode in usual, file.path
             assert (file.mode == "0600") == (file.path == "/etc/slurm/slurmdbd.conf")

@@ -1,4 +1,4 @@
-"""A node's table of nftables: whom it lets in, by its rules, and by the kernel where nft is on this machine."""
+"""A node's table of nftables: admitted connections by its rules, and by the kernel if this machine has nft."""
 
 import json
 import os
@@ -37,7 +37,7 @@ OPEN_TO = some.sampled_from(["cluster", "vpn", "all"])
 
 @some.composite
 def clusters(draw: some.DrawFn) -> Cluster:
-    """One of the inventories with any words about access."""
+    """Draw one of the inventories with any keys of access."""
     cluster = draw(some.sampled_from(CLUSTERS))
     access = cluster.access.model_copy(
         update={
@@ -68,7 +68,7 @@ def any_of(networks: list[IPv4Network]) -> some.SearchStrategy[IPv4Address]:
 
 @given(some.data())
 def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -> None:
-    """From access.admin.networks always; from inside, too, but for a gateway's users."""
+    """Always from access.admin.networks; also from inside, except for a gateway's users."""
     cluster = data.draw(clusters())
     node = data.draw(some.sampled_from(list(cluster.nodes.values())))
     own = rules(cluster, node)
@@ -79,7 +79,7 @@ def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -
         for port in (22, cluster.access.admin.port):
             assert own.lets_in(address, port)
     for source in (address, data.draw(any_of([IPv4Network("0.0.0.0/0")]))):
-        # the role refuses to put what would keep its own connection out
+        # the role refuses a table that would block its own connection
         nets = [str(net) for net in own.ssh_from], [str(net) for net in own.ssh_never]
         assert admits(*nets, str(source)) == own.lets_in(source, 22)
 
@@ -162,7 +162,7 @@ def limited() -> Iterator[tuple[str, Rules, str]]:
 @pytest.mark.skipif(not _namespaces(), reason="needs root, nft and network namespaces")
 @pytest.mark.parametrize(("name", "own", "text"), [pytest.param(*case, id=case[0]) for case in limited()])
 def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, tmp_path: Path) -> None:
-    """A connection that was there before the table stays; other tables stay; loading it again changes nothing."""
+    """A connection older than the table stays; other tables stay; loading it again changes nothing."""
     table = tmp_path / "firewall.nft"
     table.write_text(text)
     insides = [str(nets[0].network_address + 9) for nets in own.limited.values() if nets[0].prefixlen < 29]
@@ -190,6 +190,6 @@ def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, 
     ],
 )
 def test_networks_less_others_keep_all_other_addresses(networks: list[str], others: list[str], left: list[str]) -> None:
-    """A gateway whose users have no business on a node, beside networks of admins, is kept out by what is left."""
+    """A gateway whose users may not reach a node, beside networks of admins, is excluded by the remaining networks."""
     found = without(map(IPv4Network, networks), map(IPv4Network, others))
     assert [str(network) for network in found] == left

@@ -1,4 +1,4 @@
-"""What keeps a shared machine usable: shares on heads, open files, the reaper's settings, no reboot under jobs."""
+"""Limits on shared machines: shares on heads, open files, the reaper's settings, no reboot while jobs run."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_what_users_leave_running_on_a_head_stays_if_wanted(skynet: Cluster, tmp
 def test_shares_do_not_collide_with_the_fence_around_gpus() -> None:
     assert sessions.SHARE != USER_SLICE
     assert sessions.ROOT_SHARE != ROOT_SLICE
-    # systemd reads drop-ins in the order of their names, the last one counts
+    # systemd reads drop-ins in the order of their names, and the last one wins
     assert sorted([sessions.SHARE, USER_SLICE]) == [USER_SLICE, sessions.SHARE]
 
 
@@ -142,7 +142,7 @@ def test_the_commands_are_the_same_text_on_all_nodes_and_name_each_as_slurm_does
 @pytest.mark.promise("SKY-161")
 @pytest.mark.skipif(os.geteuid() != 0, reason="looks at root's processes")
 def test_reboot_is_refused_while_a_job_runs(skynet: Cluster, tmp_path: Path) -> None:
-    """A program of root's that is called as Slurm's is; in a PID namespace, where nothing else runs."""
+    """A program of root with the name of Slurm's; in a PID namespace without other processes."""
     text = files(skynet, "clippy", "reboot")["/usr/local/sbin/reboot"]
     (tmp_path / "reboot").write_text(text.replace('exec "/usr/sbin/$name"', "exec echo done"))
     (tmp_path / "shutdown").write_text((tmp_path / "reboot").read_text())
@@ -163,7 +163,7 @@ def test_reboot_is_refused_while_a_job_runs(skynet: Cluster, tmp_path: Path) -> 
     assert "reboot: refused: jobs run on this node" in refused.stderr
     assert "scontrol reboot ASAP nextstate=RESUME clippy" in refused.stderr
     assert run("sh", "-c", f"{busy} sh ./shutdown -c").stdout == "done -c\n"
-    # anybody may call a process so
+    # any user can give a process this name
     others = "chmod 755 slurmstepd .; setpriv --reuid 20001 ./slurmstepd 600 & until grep -q slurmstepd /proc/$!/comm;"
     tmp_path.chmod(0o755)
     assert run("sh", "-c", f"{others} do :; done; sh ./reboot").stdout == "done\n"

@@ -1,4 +1,4 @@
-"""Images that nodes fetch: who fetches which, and the program, run for real with stand-ins for what it calls."""
+"""Images that nodes download: which nodes download which, and the program, run for real with fake commands."""
 
 import os
 import subprocess
@@ -28,14 +28,14 @@ esac
 
 
 class Images:
-    """The program in a folder where no user but root could change anything."""
+    """The program in a folder that only root can change."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for name, text in (("singularity", SINGULARITY), ("docker", DOCKER)):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
-        # folders of tests lie in one that all may write, with the sticky bit
+        # folders of tests are in a world-writable folder with the sticky bit
         (folder / "images").write_text(fill("images", images="/none"))
 
     def run(self, *rows: tuple[str, str, str]) -> subprocess.CompletedProcess[str]:
@@ -108,7 +108,7 @@ def test_dockers_images_are_pulled_where_they_are_missing(images: Images) -> Non
     assert images.told == ["docker pull --quiet new:1", "docker pull --quiet away:1"]
 
 
-# Who fetches what
+# The nodes that download each image
 
 
 def fetchers(cluster: Cluster) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The unit files by which systemd makes mounts: what they are called, and what they say."""
+"""The unit files of mounts for systemd: their names and contents."""
 
 import subprocess
 from shutil import which
@@ -42,10 +42,10 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
     units = unit_texts(Mount("/coc/a b", "server:/a", options="hard,vers=4.2", automount=True, timeout=30))
     mount, automount = units[unit_name("/coc/a b")], units[unit_name("/coc/a b", "automount")]
     assert "Options=hard,vers=4.2,nofail\nTimeoutSec=60\n" in mount
-    # five failures in ten seconds would take the automount away, and people would write below it
+    # five failures in ten seconds would stop the automount, and users would write below the mount point
     assert "StartLimitIntervalSec=0" in mount
     assert "StartLimitIntervalSec=0" in automount
-    # df is to show it, from boot on
+    # df shows it from boot on
     assert "Wants=coc-a\\x20b.mount\n" in automount
     assert "TimeoutIdleSec" not in automount
 

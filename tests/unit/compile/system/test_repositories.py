@@ -1,4 +1,4 @@
-"""A repository is on the nodes where something uses it, and on no other."""
+"""A repository is only on the nodes where something uses it."""
 
 from pathlib import Path
 

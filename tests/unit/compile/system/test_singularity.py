@@ -1,4 +1,4 @@
-"""Singularity on nodes: its files, its place for what is temporary, and what apt may take from another repository."""
+"""Singularity on nodes: its files, its temporary directory, and apt's pins for another repository."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def test_who_builds_images_is_in_the_order_of_their_numbers() -> None:
     ],
 )
 def test_one_package_is_taken_from_another_repository(suite: str, other: bool, pins: list[str], tmp_path: Path) -> None:
-    """The toolkit of docker comes from the same one, in the second case."""
+    """In the second case, Docker's toolkit comes from the same repository."""
     replaced = [
         (FROM_SKYNET, f"{FROM_SKYNET}  singularity: {{where: a40-01, repository: site}}\n"),
         ("suite: trixie", f"suite: {suite}"),
@@ -79,14 +79,14 @@ def test_one_package_is_taken_from_another_repository(suite: str, other: bool, p
 
 
 class Shell:
-    """A login of a user whose uid is this process's, or above 1000 by a stand-in for id."""
+    """A login of a user whose uid is that of this process, or above 1000 by a fake id."""
 
     def __init__(self, folder: Path, scratch: str) -> None:
         self.folder = folder
         (folder / "id").write_text(
             '#!/bin/sh\ncase $1 in -un) echo "ann@a.org" ;; -gn) echo red ;; *) echo 2000 ;; esac\n'
         )
-        # as if the user were the one that the stand-in says
+        # as if the directory's owner were the user of the fake id
         (folder / "stat").write_text('#!/bin/sh\n/usr/bin/stat "$@" | sed "s/^$OWNER\\$/2000/"\n')
         for name in ("id", "stat"):
             (folder / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""What the site mounts: no unit of ours, but links, homes, the health check and the checks of nodes know it."""
+"""Mounts of the site: no unit of ours, but links, homes, the health check and verify use them."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ TESTBED = ("storage:\n", 'testbed: {nodes: "ctl,gpu-1"}\nstorage:\n')
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Cluster:
-    """Return homes on Lustre, which ctl makes, and a lab's space on Weka, which others make."""
+    """Return homes on Lustre, created by ctl, and a lab's space on Weka, created by the site."""
     return changed(STORED, tmp_path / "one", (HOMES, LUSTRE), (SPACE, WEKA), CHECKED)
 
 
@@ -68,7 +68,7 @@ def test_homes_are_made_by_the_node_that_is_named_and_only_where_it_is_mounted(c
     for name in ("gpu-1", "gpu-2"):
         assert homes_for(cluster, cluster.nodes[name]) == []
         assert needed_for(cluster, cluster.nodes[name]) == []
-    # nobody is named for the other: those who look after it make the lab's directory
+    # no node is named for the space on Weka: the site's own admins create the lab's directory
     assert [top.path for node in cluster.nodes.values() for top in tops_for(cluster, node) if "weka" in top.path] == []
 
 
@@ -91,7 +91,7 @@ def test_a_testbed_has_it_from_outside_and_somebody_who_makes_directories(tmp_pa
     assert volumes["gpu-1"]["blue"] == "/weka"
     assert volumes["gpu-1"]["homes"] == "/home"
     gpu = twin.nodes["gpu-1"]
-    # what stands for it is of another kind
+    # the stand-in has another type
     assert [(mount.path, mount.fstype) for mount in theirs_for(twin, gpu)] == [("/weka", ""), ("/home", "")]
     assert [top.path for top in tops_for(twin, twin.nodes["ctl"]) if top.path == "/weka"] == ["/weka"]
     assert folders_for(twin, gpu) == folders_for(cluster, cluster.nodes["gpu-1"])

@@ -1,4 +1,4 @@
-"""What users load: module files, conda, variables of logins, pages; and versions of packages."""
+"""Software for users: module files, conda, variables of logins, pages; and versions of packages."""
 
 import subprocess
 from dataclasses import replace
@@ -21,7 +21,7 @@ INSTALLER = CondaInstaller(url="https://a.example.org/conda.sh", sha256="ab" * 3
 
 
 def calls(text: str) -> list[tuple[str, ...]]:
-    """Return what a module file tells Lmod, by running it."""
+    """Return the calls of Lmod's functions when a module file is run."""
     lua = lua54.LuaRuntime()
     told: list[tuple[str, ...]] = []
     for name in ("whatis", "help", "conflict", "depends_on", "prepend_path", "setenv"):
@@ -65,7 +65,7 @@ def test_a_module_file_says_what_the_inventory_says(dumont: Cluster) -> None:
         ("conflict", "d"),
         ("depends_on", "b"),
         ("depends_on", "c/2"),
-        # what is prepended last comes first
+        # the last prepended value comes first
         ("prepend_path", "PATH", "/usr/local/a"),
         ("prepend_path", "PATH", "/opt/a"),
         ("prepend_path", "PATH", "/opt/a/bin"),

@@ -1,4 +1,4 @@
-"""Tops of spaces, homes and people's folders, as data: who makes which, with whose rights."""
+"""Tops of spaces, homes and users' folders, as data: the node that creates each, and its owner and mode."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -155,7 +155,7 @@ def test_a_project_has_a_folder_and_each_of_its_people_one_in_it(sdumont: Cluste
     assert "/prj/premiumproj" in tops
     folders = {folder.path: folder for folder in folders_for(sdumont, server)}
     assert folders["/scratch/projeto/usuario1"] == Folder("/scratch/projeto/usuario1", 20001, 5001, "2750")
-    # the home is made as a home: from the skeleton, and only its owner's
+    # the home is created as a home: from the skeleton, and only its owner may enter it
     assert "/prj/projeto/usuario1" not in folders
     homes = {home.path: home for home in homes_for(sdumont, server)}
     assert homes["/prj/projeto/usuario1"].mode == sdumont.storage.home.mode

@@ -1,4 +1,4 @@
-"""The other tools of users, with Slurm's commands replaced by ones that say how they were called."""
+"""The users' other tools, with fake Slurm commands that print their arguments."""
 
 import os
 import shutil
@@ -84,7 +84,7 @@ def looked(aau: Cluster, tmp_path: Path) -> Path:
 
 
 def test_the_gpus_of_a_job_are_looked_at_from_within_it(looked: Path, tmp_path: Path) -> None:
-    """The step that it starts is run too, with a nvidia-smi that ends after its first look."""
+    """The test also runs the step that it starts, with a fake nvidia-smi that ends after its first output."""
     me = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
     program(tmp_path, "squeue", f"#!/bin/sh\necho '815|{me}|RUNNING|2'\n")
     done = run(tmp_path, str(looked), "-s", "3", "82563")
@@ -153,7 +153,7 @@ def test_the_job_that_vscode_gets(launch: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("salloc", ["lives", "is killed"])
 def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: Path, salloc: str) -> None:
-    """srun stands for the step: it listens where sshd would, and answers in capitals. A shell stands for salloc."""
+    """A fake srun plays the step: it listens in place of sshd, and answers in capitals. A shell replaces salloc."""
     server = (
         "import re, socket, sys; port = int(re.search(r'serve ([0-9]+)', sys.argv[-1].split('}')[-1])[1])\n"
         "with socket.create_server(('127.0.0.1', port)) as s:\n"
@@ -180,7 +180,7 @@ def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: 
             process.wait()
         process.stdin.close()
         process.stdout.read()  # until the connection's processes have ended
-    if salloc == "lives":  # it gives the job back itself, which so ends as COMPLETED
+    if salloc == "lives":  # it releases the job itself, which so ends as COMPLETED
         assert not (tmp_path / "cancelled").exists()
     else:
         assert (tmp_path / "cancelled").read_text().split() == ["--quiet", str(os.getpid())]
@@ -252,7 +252,7 @@ def test_the_batch_job_takes_a_cpu_where_the_cluster_names_no_number_for_a_gpu(t
     assert "#SBATCH --cpus-per-task=1\n" in files(cluster, "sky1")["/usr/local/share/gpupool/examples/job.sh"]
 
 
-# What users may know
+# Information that users may see
 
 
 @pytest.mark.parametrize(

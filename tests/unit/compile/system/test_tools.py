@@ -1,4 +1,4 @@
-"""sbash: its text, and what it hands to srun, with a srun in PATH that only says what it was called with."""
+"""sbash: its text, and its call of srun, with a fake srun in PATH that prints its arguments."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/i
 
 
 class Sbash:
-    """sbash in a folder of its own."""
+    """sbash in a separate folder."""
 
     def __init__(self, folder: Path, text: str) -> None:
         self.path = {"PATH": f"{folder}:{os.environ['PATH']}"}
@@ -27,13 +27,13 @@ class Sbash:
             (folder / name).chmod(0o755)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run it with these words."""
+        """Run it with these arguments."""
         command = ["sbash", *arguments]
         env = {**self.path, **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
     def asks(self, *arguments: str) -> list[str]:
-        """Return what it asks srun for, sorted, without what is always the same."""
+        """Return the arguments of srun, sorted, without the constant ones."""
         done = self.run(*arguments)
         assert done.returncode == 7, f"srun's own exit status: {done.stderr}"
         asked = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""What an inventory says of ZFS becomes pools and datasets, in the words and numbers that zfs itself prints."""
+"""The inventory's ZFS keys as pools and datasets, in the words and numbers that zfs itself prints."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_an_export_of_a_whole_pool_has_the_pools_defaults_too(stored: Cluster) -
 
 
 def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
-    """No size, no quota: one that was set by hand stays."""
+    """Without a size there is no quota: a quota that was set by hand stays."""
     blue = datasets(stored, "fs1")["tank/labs/blue"]
     assert (plain_properties(blue), blue.mountpoint) == ({"recordsize": "16384", "refquota": "0"}, "/export/blue")
 
@@ -146,7 +146,7 @@ def test_what_somebody_elses_server_keeps_is_neither_set_nor_complained_of(tmp_p
 
 @pytest.mark.promise("AAU-016")
 def test_a_user_with_a_domain_has_a_quota_too(tmp_path: Path) -> None:
-    """By number: zfs would take such a name for one of Windows."""
+    """By number: zfs would take such a name for a Windows user."""
     cluster = changed(STORED, tmp_path, ("name: ann,", "name: ann@red.example.org,"))
     assert "ann@red.example.org" in cluster.users
     assert datasets(cluster, "fs2")["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
@@ -179,7 +179,7 @@ def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
 
 
 def test_a_dataset_below_one_that_is_mounted_elsewhere(tmp_path: Path) -> None:
-    """What lies between follows its parent, whichever of the two the inventory names first."""
+    """A dataset between two others inherits from its parent, in any order of the inventory."""
     old = "dataset: tank/labs/blue, properties: {recordsize: 16K, refquota: none}}"
     new = "dataset: tank/b/c/d}\n    upper: {server: fs1, path: /export/upper, fs: zfs, dataset: tank/b}"
     cluster = changed(STORED, tmp_path, (old, new))

@@ -1,4 +1,4 @@
-"""What differs between two texts of Slurm's files, and what that takes until it is in effect."""
+"""Differences between two texts of Slurm's files, and what makes them take effect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tables of Slurm's keys: each key once, with releases that are known."""
+"""The tables of Slurm's keys: each key once, with known releases."""
 
 import pytest
 
