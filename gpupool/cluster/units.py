@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from gpupool.cluster.quote import quoted
 from gpupool.slurm import times
 
-# twelve digits: Slurm counts in 64 bits, and more is no size of anything
+# At most twelve digits: Slurm counts in 64 bits, and no size needs more.
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGTP])")
 _DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for unit in "wdhms"))
-# of Slurm's own forms (gpupool.slurm.times) those that nobody can take for others: no bare number, no minutes:seconds
+# Those of Slurm's own forms (gpupool.slurm.times) that are unambiguous: no bare number, no minutes:seconds.
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})")
@@ -24,7 +24,7 @@ _LONGEST = 5200 * _SECONDS["w"]
 
 
 def parse_size(text: Any) -> int:
-    """Take a size such as `384G` (binary units M, G, T, P) and give MiB. ValueError when it is not one."""
+    """Return a size such as `384G` (binary units M, G, T, P) in MiB; ValueError if it is not one."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"{quoted(text)} is not a size; write a number and M, G, T or P, such as 384G")
@@ -35,9 +35,9 @@ def parse_size(text: Any) -> int:
 
 
 def parse_duration(text: Any) -> int:
-    """Take a duration such as `4h`, `4d4h` (units w, d, h, m, s) or Slurm's `2-00:00:00`, and give seconds.
+    """Return the seconds of a duration such as `4h`, `4d4h` (units w, d, h, m, s) or Slurm's `2-00:00:00`.
 
-    ValueError when it is not one.
+    ValueError if it is not one.
     """
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
     clock = _CLOCK.fullmatch(text) if isinstance(text, str) else None
@@ -66,7 +66,7 @@ def _lasting(seconds: int) -> int:
 
 
 def parse_day(text: Any) -> date:
-    """Take a day such as `2030-01-31` and give it. ValueError when it is not one."""
+    """Return a day such as `2030-01-31`; ValueError if it is not one."""
     if isinstance(text, str) and _DAY.fullmatch(text):
         with suppress(ValueError):
             return date.fromisoformat(text)
@@ -74,7 +74,7 @@ def parse_day(text: Any) -> date:
 
 
 def parse_moment(text: Any) -> datetime:
-    """Take a day and a time such as `2030-01-31 10:00` and give them, without a time zone. ValueError if it is none."""
+    """Return a day and a time such as `2030-01-31 10:00`, without a time zone; ValueError if it is not one."""
     if isinstance(text, str) and (match := _MOMENT.fullmatch(text)):
         with suppress(ValueError):
             return datetime.fromisoformat(f"{match[1]}T{match[2]}")
@@ -82,7 +82,7 @@ def parse_moment(text: Any) -> datetime:
 
 
 def format_size(mib: int) -> str:
-    """Return MiB as the shortest exact size that `parse_size` takes."""
+    """Return MiB as the shortest exact size that `parse_size` accepts."""
     for unit in "TG":
         if mib and mib % _MIB[unit] == 0:
             return f"{mib // _MIB[unit]}{unit}"
@@ -90,7 +90,7 @@ def format_size(mib: int) -> str:
 
 
 def format_duration(seconds: int) -> str:
-    """Return seconds as the shortest exact duration that `parse_duration` takes."""
+    """Return seconds as the shortest exact duration that `parse_duration` accepts."""
     for unit in "wdhm":
         if seconds and seconds % _SECONDS[unit] == 0:
             return f"{seconds // _SECONDS[unit]}{unit}"

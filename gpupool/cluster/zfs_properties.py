@@ -1,4 +1,4 @@
-"""Properties of ZFS that an inventory may set, and which values they take: zfsprops(7), zpoolprops(7)."""
+"""Properties of ZFS that an inventory may set, and the values that they accept: zfsprops(7), zpoolprops(7)."""
 
 import re
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ OF_POOLS = {
 }
 
 _ONCE = "it can only be set when a dataset is created: create that one by hand, and gpupool will manage it"
-# what must not be set here, and why
+# Properties that an inventory must not set, and why.
 NOT_HERE = {
     "canmount": "gpupool mounts it",
     "mountpoint": "it is mounted at the export's path",
@@ -67,7 +67,7 @@ NOT_HERE = {
 
 
 def wrong(name: str, value: str, known: Mapping[str, str]) -> str | None:
-    """Say what is wrong with a value of a known property, None where nothing is."""
+    """Return what is wrong with a value of a known property; None if it is right."""
     if re.fullmatch(known[name], value):
         return None
     return f"{name} cannot be {value!r}"

@@ -1,4 +1,4 @@
-"""Cluster to files: what a node gets, by role, as plain data."""
+"""Compile a Cluster to the files of each node, by role, as plain data."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -39,7 +39,7 @@ from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
 
-#: Role to what makes its files, in the order in which they are shown.
+#: The function that makes the files of each role, in the order in which `render` prints them.
 FILES: Mapping[str, Generator] = {
     "base": base.files,
     "repositories": repositories.files,
@@ -80,15 +80,15 @@ FILES: Mapping[str, Generator] = {
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Return every file of a node, once where several roles put it."""
+    """Return all files of a node; a file of several roles is there once."""
     return tuple(dict.fromkeys(file for role in FILES for file in files_of(cluster, node, role)))
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
-    """Return every symbolic link of a node, path to target."""
+    """Return all symbolic links of a node, path to target."""
     return {**names.links(cluster), **storage.links_for(cluster, node), **conda.links(cluster, node)}
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:
-    """Return the files that one role puts on a node; KeyError for a role that puts none anywhere."""
+    """Return the files that one role puts on a node; KeyError for a role without files."""
     return list(FILES[role](cluster, node))

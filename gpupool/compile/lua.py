@@ -1,14 +1,14 @@
-"""Values as a Lua program writes them."""
+"""Write values as Lua source."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_WIDTH = 120  # as luacheck has it in .luacheckrc
+_WIDTH = 120  # as in .luacheckrc
 
 
 def literal(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
-    """Return a value on one line: a string, a number, a truth value, a list, or a table by names."""
+    """Return a value on one line: a string, a number, a boolean, a list, or a table with keys."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -20,10 +20,10 @@ def literal(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def laid_out(value: Any, taken: int = 0, indent: str = "") -> str:
-    """Return a value as `literal` does, with line breaks where a line would have more than 120 characters.
+    """Return a value as `literal` does, with line breaks where a line would be longer than 120 characters.
 
-    `taken` is how many characters are before it on its line, `indent` what the line begins with. Only white space
-    differs, so the words of the program do not depend on the length of a name.
+    `taken` is the number of characters before it on its line, `indent` the beginning of that line. Only white space
+    differs, so the tokens of the program do not depend on the length of a name.
     """
     whole = literal(value)
     if taken + len(whole) < _WIDTH or isinstance(value, str) or not isinstance(value, Mapping | Sequence):
@@ -43,10 +43,10 @@ def laid_out(value: Any, taken: int = 0, indent: str = "") -> str:
 
 
 def long_string(text: str) -> str:
-    """Return a text in Lua's long brackets: as it is, without escapes."""
-    # Lua 5.1 refuses [[ within [[ ]], so there is one sign at least
+    """Return a text in Lua's long brackets, without escapes."""
+    # Lua 5.1 refuses [[ inside [[ ]], so there is at least one `=`.
     level = next("=" * length for length in range(1, len(text) + 2) if f"]{'=' * length}]" not in text + "]")
-    # Lua skips a line break that comes first
+    # Lua skips a line break directly after the opening bracket.
     return f"[{level}[\n{text}]{level}]"
 
 

@@ -1,4 +1,4 @@
-"""Texts with placeholders of a user, as a shell reads them: its variables are gpupool_user, gpupool_account, …"""
+"""Texts with placeholders of a user for a shell, with the variables gpupool_user, gpupool_account, …"""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from gpupool.cluster.schema.base import PLACEHOLDER
 
 
 def in_shell(text: str) -> str:
-    """Return a text as a word of a shell: its placeholders are variables, all else is plain."""
+    """Return a text as a word of a shell: placeholders become variables, all else is quoted."""
     parts, end = [], 0
     for match in PLACEHOLDER.finditer(text):
         if match.start() > end:
@@ -18,7 +18,7 @@ def in_shell(text: str) -> str:
 
 
 def in_quotes(path: str) -> str:
-    """Return a path that has no sign of a shell's as it stands between double quotes."""
+    """Return a path for use between double quotes; it must not contain other characters that a shell interprets."""
     return PLACEHOLDER.sub(_variable, path)
 
 
@@ -27,5 +27,5 @@ def _variable(match: re.Match[str]) -> str:
 
 
 def _first(name: str) -> str:
-    # the value less all but its first letter; nothing where it is empty
+    # The first character of the value; empty if the value is empty.
     return f'${{gpupool_{name}%"${{gpupool_{name}#?}}"}}'

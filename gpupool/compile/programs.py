@@ -6,20 +6,20 @@ from pathlib import Path
 
 from gpupool.wanted import File
 
-#: The directory of the programs on nodes: their PYTHONPATH.
+#: The directory of the programs on nodes, and their PYTHONPATH.
 HOME = "/usr/local/lib/gpupool"
 _GPUPOOL = Path(__file__).parents[1]
 _SHARED = re.compile(r"^from gpupool\.(node|slurm)(?:\.(\w+))? import (.+)$", re.MULTILINE)
-# without it, Python would prefer another package called gpupool that is installed on the node
+# Without it, Python would import another package called gpupool that is installed on the node.
 _PACKAGE = File(f"{HOME}/gpupool/__init__.py", '"""The part of gpupool that its programs share."""\n')
 
 
 @cache
 def program(name: str) -> tuple[File, ...]:
-    """Return the modules of a program, as they are in this repository, and the shared ones that these import.
+    """Return the modules of a program as they are in this repository, and the shared modules that they import.
 
-    The shared modules have the same path for all programs of a node, so that `from gpupool.slurm import …` works there
-    as it does here.
+    All programs of a node have the shared modules at the same path, so `from gpupool.slurm import …` works there as
+    here.
     """
     own = {path.stem: path.read_text() for path in sorted((_GPUPOOL / "programs" / name).glob("*.py"))}
     files = [File(f"{HOME}/{name}/{module}.py", text) for module, text in own.items()]
@@ -32,7 +32,7 @@ def program(name: str) -> tuple[File, ...]:
 
 
 def _imported(modules: set[str]) -> set[str]:
-    """Return shared modules and all others that they import."""
+    """Return shared modules and all others that they import, directly or not."""
     more = {other for module in modules for other in _imports(_text(module))}
     return modules if more <= modules else _imported(modules | more)
 

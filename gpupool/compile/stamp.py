@@ -1,4 +1,4 @@
-"""What a node that sleeps is, as a digest of all that it shall have: an older one is known by it when it wakes."""
+"""The digest of everything that an elastic node must have: it shows whether a node that starts is outdated."""
 
 import hashlib
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from gpupool.wanted import File
 
 
 def stamp(cluster: Cluster, node: Node) -> File:
-    """Return the file that is put on a node when all else is done."""
+    """Return the file with a node's digest, which is installed after everything else."""
     return File(STAMP, f"{_digest(cluster, node)}\n")
 
 
 @lru_cache(maxsize=4)
 def stamps(cluster: Cluster) -> Mapping[str, str]:
-    """Return the digest of each node that sleeps, by what Slurm calls it."""
+    """Return the digest of each elastic node, by NodeName."""
     return {node.slurm_name: _digest(cluster, node) for node in sleepers(cluster)}
 
 

@@ -1,4 +1,4 @@
-"""Templates to text. They are in `templates/`, and each has the name of the file that it becomes."""
+"""Fill templates, which are in `templates/`: each has the name of the file that it becomes."""
 
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -11,7 +11,7 @@ from jinja2.bccache import Bucket
 from gpupool.cache import safe_folder
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-#: The files are configuration and programs, not pages: nothing is escaped.
+#: The files are configuration and programs, not HTML: nothing is escaped.
 _SYNTAX: dict[str, Any] = {
     "autoescape": False,
     "keep_trailing_newline": True,
@@ -28,7 +28,7 @@ def fill(name: str, **values: object) -> str:
         return _render(name, **values)
 
 
-# most files of a role are the same on all nodes
+# Most files of a role are the same on all nodes.
 @lru_cache(maxsize=1024, typed=True)
 def _filled(name: str, **values: object) -> str:
     return _render(name, **values)
@@ -58,6 +58,6 @@ class _Compiled(FileSystemBytecodeCache):
         return super().get_source_checksum(f"{_SYNTAX}{source}")
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the bytecode of a template; a full disk or a missing folder costs the next command its time only."""
+        """Store the bytecode of a template; if that fails, only the next command takes longer."""
         with suppress(OSError):
             super().dump_bytecode(bucket)

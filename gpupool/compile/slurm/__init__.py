@@ -1,1 +1,1 @@
-"""Cluster to Slurm's files and accounting entities, as plain data."""
+"""Compile a Cluster to Slurm's files and accounting entities, as plain data."""

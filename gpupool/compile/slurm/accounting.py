@@ -1,4 +1,4 @@
-"""What slurmdbd shall hold: cluster, QoS, accounts, users and their limits, as plain data."""
+"""The wanted content of slurmdbd: cluster, QoS, accounts, users and their limits, as plain data."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -9,12 +9,12 @@ from gpupool.cluster.schema.labs import Amounts, Limits, Qos
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 from gpupool.slurm.times import duration, minutes
 
-# more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
+# More than any cluster has: in a partition's QoS, it lifts the limit of a job's own QoS.
 UNBOUNDED = 1_000_000
 
 
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
-    """Return every accounting entity as `gpupool.operations.accounting` takes it, with the grants of a day."""
+    """Return all accounting entities for `gpupool.operations.accounting`, with the grants that are valid on a day."""
     day = today or date.today()
     wanted = {
         "cluster": cluster.name,
@@ -36,7 +36,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
 
 
 def _without_gpus(data: dict[str, Any]) -> dict[str, Any]:
-    """Leave out limits on GPUs, which slurmdbd does not know where no node has any."""
+    """Return entities without limits on GPUs, which slurmdbd does not know if no node has a GPU."""
     return {
         key: _without_gpus(value) if isinstance(value, dict) else value
         for key, value in data.items()
@@ -45,7 +45,7 @@ def _without_gpus(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
-    """Return what slurmdbd shall hold of a user on a day."""
+    """Return the wanted record of a user in slurmdbd on a day."""
     return {
         "default_account": user.account,
         "accounts": {
@@ -53,7 +53,7 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
                 **_qos_of(cluster, user, day, account),
                 **_each_users(cluster.accounts[account].limits),
                 "MaxSubmit": cluster.scheduler.max_submitted_jobs,
-                # what was submitted before goes on. Not MaxSubmit: a QoS's limit takes the place of that
+                # Jobs submitted before continue. Not MaxSubmit, because a limit of a QoS replaces it.
                 **({"GrpSubmit": 0} if user.ended_on(day) else {}),
             }
             for account in user.accounts
@@ -62,7 +62,7 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
 
 
 def partition_qos(partition: Partition) -> str | None:
-    """Return the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
+    """Return the name of the QoS with a partition's own limits, in lower case as Slurm has it; None without limits."""
     limits = {**_limits(partition.limits), **_of_a_qos(partition.limits)}
     limited = any(value not in (None, {}) for value in limits.values())
     return f"partition-{partition.name.lower()}" if limited or partition.entry.lifts_per_user else None
@@ -70,7 +70,7 @@ def partition_qos(partition: Partition) -> str | None:
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
     qos = user.qos_on(day, account)
-    # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
+    # If the inventory has no QoS, users keep slurmdbd's own: `normal`.
     if not qos:
         return {}
     default = cluster.qos_of(account) or cluster.default_qos or "normal"
@@ -80,28 +80,28 @@ def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, 
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     by_name: dict[str, dict[str, Any]] = {}
     if not cluster.qos and _limits_jobs(cluster):
-        # people have Slurm's own then, and what it lets pass could wait for ever
+        # Users then have Slurm's own QoS, in which a job above a limit could wait forever.
         by_name["normal"] = {"MaxSubmitPU": cluster.scheduler.max_submitted_jobs}
     for name, qos in cluster.qos.items():
         by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_of_a_qos(qos.limits)}
-        # coordinators can lift the limit on a user of theirs, not this one
+        # Coordinators can raise the limit on a user's association, but not this one.
         by_name[name]["MaxSubmitPU"] = _most_submitted(cluster, qos.limits)
         by_name[name] |= {**_preemption(cluster, qos), **in_sacctmgrs_words("qos", qos.parameters)}
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             by_name[own] = {"Priority": 0, **_limits(partition.limits), **_of_a_qos(partition.limits)}
             if partition.limits.per_user.submitted is not None:
-                # it takes the place of the job's QoS's
+                # It replaces the limit of the job's QoS.
                 by_name[own]["MaxSubmitPU"] = _most_submitted(cluster, partition.limits)
             if partition.entry.lifts_per_user:
                 by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
-    # a job that alone is above a limit could never start: it is refused, and does not wait for ever
+    # A job that alone exceeds a limit could never start, so it is refused instead of waiting forever.
     flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
     return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}
 
 
 def _preemption(cluster: Cluster, qos: Qos) -> dict[str, Any]:
-    # without preemptable QoS Slurm preempts by partitions, and looks at none of these
+    # Without preemptable QoS, Slurm preempts by partition and ignores these fields.
     fields = {"Preempt": sorted(qos.preempts), "PreemptMode": qos.preempt_action, "GraceTime": qos.grace}
     return _without_empty(fields) if cluster.preempts_by_qos else {}
 
@@ -123,7 +123,7 @@ def _most_submitted(cluster: Cluster, limits: Limits) -> int | None:
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
-    # every field, the empty ones too: a limit that leaves the inventory is taken away
+    # All fields, even empty ones, so that a limit that leaves the inventory is removed.
     return {
         "GrpTRES": _tres(limits.group),
         "GrpTRESMins": _tres(limits.group_minutes),
@@ -146,7 +146,7 @@ def _budget(account: Account) -> dict[str, Any]:
 
 
 def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what the inventory does not say of that which another system keeps, too."""
+    """Return entities without unset values of accounts that another system manages, too."""
     open_ = {name for name, account in cluster.accounts.items() if not account.exact}
     if not open_:
         return wanted
@@ -159,7 +159,7 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
         name: {
             **given,
             "accounts": {
-                # who had an end of access may submit again
+                # An empty GrpSubmit stays, so that a user whose access was extended may submit again.
                 account: {
                     **(_without_empty(values) if account in open_ else values),
                     **_most(cluster.users[name], values),
@@ -193,8 +193,8 @@ def _of_a_qos(limits: Limits) -> dict[str, Any]:
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
-    # an account has no limit for each of its users: it is put on each user's association with it
-    # GrpSubmit, not MaxSubmit: a QoS's limit for each user takes the place of that
+    # Slurm has no limit per user on an account, so each user's association has it. GrpSubmit, not MaxSubmit, because a
+    # QoS's limit per user replaces the latter.
     others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
     return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 

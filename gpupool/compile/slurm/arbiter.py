@@ -1,4 +1,4 @@
-"""The arbiter's settings: whose jobs give way to labmates, how long a grace time is where, and what a job may hold."""
+"""The arbiter's settings: which jobs labmates may preempt, grace times, and the maximum that a job may hold."""
 
 import json
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ UNIT = f"{UNITS}/gpupool-arbiter.service"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
-    """Return what /etc/gpupool/arbiter.json says.
+    """Return the content of /etc/gpupool/arbiter.json.
 
-    None where no job is requeued or cancelled by preemption, and none has a bound. An arbiter that is switched off gets
-    settings by which it preempts nothing: a running arbiter has to stop.
+    None if no job is requeued or cancelled by preemption and none has a bound. A disabled arbiter gets settings with
+    which it preempts nothing, because a running arbiter must stop.
     """
     wanted = cluster.preemption.arbiter
     partitions = {
@@ -57,7 +57,7 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def bounds(cluster: Cluster) -> dict[str, Any]:
-    """Return what the guard compares jobs with, memory in MiB; empty where the inventory has no bound for a job."""
+    """Return the bounds with which the guard compares jobs, memory in MiB; empty if the inventory has none."""
     scheduler = cluster.scheduler
     amounts = {"per_gpu": scheduler.max_memory.per_gpu, "per_cpu": scheduler.max_memory.per_cpu}
     most = {key: amount for key, amount in amounts.items() if amount is not None}
@@ -73,7 +73,7 @@ def bounds(cluster: Cluster) -> dict[str, Any]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the service's program, settings and unit, on controllers; none where it has nothing to do."""
+    """Yield the service's program, settings and unit, on controllers; nothing without settings."""
     values = settings(cluster) if node.has("controller", "backup-controller") else None
     if values is None:
         return

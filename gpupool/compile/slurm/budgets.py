@@ -7,42 +7,42 @@ from gpupool.slurm.times import minutes
 
 FOLDER = "gpupool-budgets"
 FILE = f"/run/{FOLDER}/budgets"
-#: Seconds after which the file is not to be believed, or a budget that was raised would not count.
+#: Seconds after which the plugin ignores the file; otherwise a raised budget would have no effect.
 TOO_OLD = 600
 
 
 def has_budgets(cluster: Cluster) -> bool:
-    """Return whether an account has a budget: then usage never decays, and every job has a time limit."""
+    """Return whether any account has a budget: then usage never decays, and every job has a time limit."""
     return any(account.entry.budget is not None for account in cluster.accounts.values())
 
 
 def default_time(cluster: Cluster, partition: Partition) -> int | None:
-    """Return a partition's DefaultTime in minutes; None where Slurm's own does, which is all of MaxTime."""
+    """Return a partition's DefaultTime in minutes; None for Slurm's default, which is MaxTime."""
     if partition.default_time is not None:
         return minutes(partition.default_time)
-    # with a budget a job without --time would have no price, and never start
+    # With budgets, a job without --time would have no price, and never start.
     return minutes(partition.entry.max_time) if partition.entry.max_time and has_budgets(cluster) else None
 
 
 def tells_budgets(cluster: Cluster, node: Node) -> bool:
-    """Return whether a node has the table of budgets."""
+    """Return whether a node has the users' command `budget`."""
     return has_budgets(cluster) and node.has("head", "controller", "backup-controller")
 
 
 def of_plugin(cluster: Cluster) -> dict[str, Any]:
-    """Return what the submit plugin needs to price a job; empty without a budget. `too_old` is in seconds."""
+    """Return the data with which the submit plugin prices a job, `too_old` in seconds; empty without budgets."""
     unit = cluster.scheduler.billing_unit
     return {"prices": prices(cluster), "file": FILE, "too_old": TOO_OLD, "unit": unit} if has_budgets(cluster) else {}
 
 
 def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return the price of an hour in each partition by resource, and the most of it on one of its nodes.
+    """Return the price per hour of each resource by partition, and the maximum amount on one of its nodes.
 
-    Memory is in MiB, and its price is for a MiB.
+    Memory is in MiB, and its price is per MiB.
     """
     return {
         partition.name: {
-            # without prices Slurm charges CPUs
+            # Without prices, Slurm charges for CPUs.
             "price": _plain(partition) if partition.entry.billing.has_prices else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
@@ -61,7 +61,7 @@ def _plain(partition: Partition) -> dict[str, float]:
 
 
 def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:
-    """Return the prices of GPUs by type, and the most that those of one node cost together; nothing without any."""
+    """Return the prices of GPUs by type, and the maximum of their sum on one node; empty without prices by type."""
     prices = partition.entry.billing.gpus
     nodes = (cluster.nodes[name].gpus for name in partition.nodes)
     whole = max(sum(prices.get(gpu, 0) * count for gpu, count in gpus.items()) for gpus in nodes)

@@ -1,4 +1,4 @@
-"""slurm.conf from a Cluster. What each key does: slurm.conf(5)."""
+"""slurm.conf from a Cluster; slurm.conf(5) describes each key."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -19,19 +19,19 @@ from gpupool.slurm.releases import has
 from gpupool.slurm.times import minutes
 from gpupool.wanted import File, SlurmNode
 
-#: On the nodes that hold the configuration as files.
+#: The path on nodes that have the configuration as files.
 SLURM_CONF = "/etc/slurm/slurm.conf"
-_INTERVAL = 2  # seconds between two looks of backfill
+_INTERVAL = 2  # seconds between two cycles of backfill
 # Backfill takes 25 to 50 us for each node and job (measured on twins of 36 and 240 nodes), and looks at 500 jobs
-# (bf_max_job_test): of these twice as much for each node.
+# (bf_max_job_test), so at most 25 ms for each node; this is twice as much.
 _CYCLE_MS = 50
-_LONGEST = 30  # seconds, as Slurm's own
-# how slurm.conf writes a price; without its G the price of memory would be for a MB
+_LONGEST = 30  # seconds, Slurm's own default
+# Formats of prices in slurm.conf; without its G, the price of memory would be for a MB.
 _PRICES = {"cpu": "CPU={}", "gpu": "GRES/gpu={}", "mem": "Mem={}G"}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield Slurm's configuration, on the nodes that hold it as files; only controllers need the submit plugin."""
+    """Yield Slurm's configuration, on the nodes that have it as files; the submit plugin is on controllers only."""
     if has_files(cluster, node):
         yield File(SLURM_CONF, slurm_conf(cluster))
         yield File("/etc/slurm/gres.conf", gres_conf(cluster))
@@ -44,14 +44,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def has_files(cluster: Cluster, node: Node) -> bool:
-    """Whether a node holds Slurm's configuration as files; the others ask the controllers for it."""
+    """Return whether a node has Slurm's configuration as files; others get it from the controllers."""
     if node.has("controller", "backup-controller", "database"):
         return True
     return node.has("head") and not has(cluster.slurm.version, "sackd")
 
 
 def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
-    """Return the nodes that jobs run on, as slurm.conf has them."""
+    """Return the compute nodes as slurm.conf has them."""
     return [SlurmNode(node.slurm_name, node.cpus, dict(node.gpus)) for node in cluster.having("compute")]
 
 
@@ -98,25 +98,25 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     if signals and not has(cluster.slurm.version, "PreemptParameters"):
         yield "preempt_send_user_signal"
     if elastic.sleepers(cluster):
-        # they have their addresses while they are off, too: no client needs to be told
+        # Clients can resolve the names of nodes that are powered down, so slurmctld need not send addresses.
         yield "cloud_dns"
 
 
 def _gres(cluster: Cluster) -> dict[str, list[str]]:
-    """Return the generic resources that nodes have, each with its types."""
+    """Return the gres that nodes have, each with its types."""
     own = dict.fromkeys(name for node in cluster.having("compute") for name in node.gres)
     return {**({"gpu": list(cluster.gpu_types)} if cluster.gpu_types else {}), **{name: [] for name in own}}
 
 
 def _private_data(cluster: Cluster) -> list[str]:
-    # else users do not see nodes that are off
+    # Without `cloud`, users would not see nodes that are powered down.
     return [*cluster.scheduler.private_data, *(["cloud"] if elastic.sleepers(cluster) else [])]
 
 
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
     if cluster.preempts:
         yield f"bf_continue,bf_interval={_INTERVAL},batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
-        # else as long as bf_interval: of many nodes only the first jobs of the queue would ever be looked at
+        # Otherwise it is bf_interval, and with many nodes only the first jobs of the queue would be looked at.
         if (seconds := len(cluster.having("compute")) * _CYCLE_MS // 1000) > _INTERVAL:
             yield f"bf_max_time={min(seconds, _LONGEST)}"
     if (least := priority.least_reserving(cluster)) is not None:
@@ -125,7 +125,7 @@ def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
 
 def _preempt_mode(cluster: Cluster) -> str:
     if any(_is_suspended(it) for it in cluster.partitions.values()):
-        # what is suspended goes on by gang scheduling; each partition says what happens to its own jobs
+        # Gang scheduling resumes suspended jobs; each partition sets the action for its own jobs.
         return "SUSPEND,GANG"
     return cluster.preemption.action.upper()
 
@@ -133,7 +133,7 @@ def _preempt_mode(cluster: Cluster) -> str:
 def _preemption(partition: Partition) -> list[str]:
     if not partition.preemptable:
         return ["PreemptMode=OFF"]
-    # FORCE: another job gets the CPUs of those that are suspended; 1: no two of this partition ever share any
+    # FORCE: other jobs get the CPUs of suspended jobs; 1: no two jobs of this partition share CPUs.
     over = ["OverSubscribe=FORCE:1"] if _is_suspended(partition) else []
     return [f"PreemptMode={partition.action.upper()}", f"GraceTime={partition.grace}", *over]
 
@@ -153,7 +153,7 @@ def _default_memory(cluster: Cluster) -> str | None:
 def _node_line(node: Node, unit: Unit) -> str:
     parts = [f"NodeName={node.slurm_name}"]
     if node.slurm_name != node.name:
-        # slurmd looks its own name up by the machine's host name, which is the short one
+        # slurmd finds its line by the machine's host name, which is the short name.
         parts.append(f"NodeHostname={node.name}")
     if node.address:
         parts.append(f"NodeAddr={node.address}")

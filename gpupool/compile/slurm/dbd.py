@@ -1,4 +1,4 @@
-"""slurmdbd.conf and the database settings that slurmdbd asks for."""
+"""slurmdbd.conf, and the settings of MariaDB that slurmdbd needs."""
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.parameters import merged, pairs
@@ -6,7 +6,7 @@ from gpupool.compile.template import fill
 
 
 def slurmdbd_conf(cluster: Cluster) -> str:
-    """Return slurmdbd.conf; without a password: the database knows slurmdbd by its socket's user."""
+    """Return slurmdbd.conf, without a password: MariaDB authenticates slurmdbd by the user of its socket."""
     parameters = cluster.slurm.slurmdbd.parameters
     text = fill("slurmdbd.conf", cluster=cluster, database=cluster.database, parameters=pairs(parameters))
     return merged(text, parameters)

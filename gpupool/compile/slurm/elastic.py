@@ -1,4 +1,4 @@
-"""Nodes that are switched on when a job wants them and off when they are idle: Slurm's part, and our programs."""
+"""Elastic nodes, which are powered up for jobs and powered down when idle: Slurm's part, and our programs."""
 
 import json
 from collections.abc import Iterator
@@ -14,24 +14,24 @@ from gpupool.wanted import File
 
 SETTINGS = "/etc/gpupool/elastic.json"
 UNIT = f"{UNITS}/gpupool-elastic.service"
-#: What slurmctld runs, with the nodes that it wants to be on, off, or that failed to come.
+#: slurmctld runs these with the nodes to power up, to power down, or that failed to come up.
 RESUME, SUSPEND = f"{PROGRAMS}/elastic-on", f"{PROGRAMS}/elastic-off"
-#: What slurmd waits for on a node that sleeps.
+#: The check for which slurmd of an elastic node waits.
 CHECK = "/usr/libexec/gpupool/elastic-check"
 CHECK_DROP_IN = f"{UNITS}/slurmd.service.d/gpupool-elastic.conf"
-#: What a node is since the last apply that got through there.
+#: The digest of an elastic node's configuration since its last complete apply.
 STAMP = "/var/lib/gpupool/elastic"
 STALE = "gpupool: elastic: older than the inventory: run gpupool apply while it is on"
-REBOOT_SECONDS = 1800  # what a server's own checks of its memory may take
+REBOOT_SECONDS = 1800  # a server's own memory test may take this long
 
 
 def sleepers(cluster: Cluster) -> list[Node]:
-    """Return the nodes that are switched off when idle."""
+    """Return the nodes that are powered down when idle."""
     return [node for node in cluster.having("compute") if node.elastic] if cluster.cloud else []
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
-    """Return the keys of slurm.conf by which nodes sleep; none where no node does."""
+    """Return the keys of slurm.conf for power saving; empty without elastic nodes."""
     nodes, cloud = sleepers(cluster), cluster.cloud
     if not nodes or cloud is None:
         return {}
@@ -42,7 +42,7 @@ def parameters(cluster: Cluster) -> dict[str, str]:
         "SuspendTimeout": str(cloud.shutdown_timeout),
         "ResumeTimeout": str(max(resume, REBOOT_SECONDS if cluster.policies.reboot_only_idle else 0)),
         **({"SuspendExcNodes": fold_set(awake)} if awake else {}),
-        # how fast: our service counts how many start at once
+        # Rates are unlimited: our service counts how many nodes start at the same time.
         "ResumeRate": "0",
         "SuspendRate": "0",
         "ResumeProgram": RESUME,
@@ -52,7 +52,7 @@ def parameters(cluster: Cluster) -> dict[str, str]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what switches nodes on and off, on controllers, and on each node that sleeps what it checks at boot."""
+    """Yield the power programs on controllers, and the boot check on elastic nodes."""
     if not sleepers(cluster):
         return
     if node.has("controller", "backup-controller"):
@@ -73,13 +73,13 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def folder(cluster: Cluster) -> str:
-    """Return where slurmctld's wishes are: beside its state, so that a backup that takes over has them."""
+    """Return the directory of slurmctld's power requests: beside its state, so that a backup controller has them."""
     return f"{cluster.slurm.state.rstrip('/')}/gpupool-elastic"
 
 
 @lru_cache(maxsize=4)
 def settings(cluster: Cluster) -> str:
-    """Return /etc/gpupool/elastic.json: the cloud, and its machines by what Slurm calls the nodes."""
+    """Return /etc/gpupool/elastic.json: the cloud, and its machines by NodeName."""
     cloud = cluster.cloud
     assert cloud
     return (

@@ -1,7 +1,7 @@
-"""Lines of slurm.conf for nodes: one line for nodes that follow each other and are alike.
+"""Fold lines of nodes in slurm.conf: one line for consecutive nodes that are alike.
 
-slurm.conf(5) gives the first of NodeHostname and of NodeAddr to the first of NodeName, the second to the second, and
-so on, so all three are host lists in the inventory's order.
+slurm.conf(5) pairs the first of NodeHostname and of NodeAddr with the first of NodeName, the second with the second,
+and so on, so all three are host lists in the inventory's order.
 """
 
 import re
@@ -14,7 +14,7 @@ _NODE = re.compile(r"NodeName=(\S+)(?: NodeHostname=(\S+))?(?: NodeAddr=(\S+))?(
 
 
 def node_lines(lines: Iterable[str]) -> list[str]:
-    """Fold lines of one node each that follow each other and differ in name, host name and address only."""
+    """Fold lines of consecutive nodes that differ in name, host name and address only."""
     return [_folded(list(run)) for _, run in groupby(map(_split, lines), key=_alike)]
 
 

@@ -1,4 +1,4 @@
-"""gres.conf and cgroup.conf: which device files are GPUs, and the fence around each job."""
+"""gres.conf and cgroup.conf: the device files of GPUs, and the limits of each job's cgroup."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,7 +11,7 @@ from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.releases import cgroup_plugin, has
 
-# where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
+# Mount point for Slurm of a hybrid host's v1 controllers: Slurm refuses the mixture at the usual place.
 V1_MOUNT = "/cg1"
 
 
@@ -24,7 +24,7 @@ def gres_conf(cluster: Cluster) -> str:
 
 
 def stand_ins(cluster: Cluster) -> dict[str, list[str]]:
-    """Return the lines of gres.conf that stand in for those by which slurmd would find GPUs itself."""
+    """Return the lines of gres.conf that replace each line with AutoDetect where slurmd cannot find GPUs."""
     return {
         line: list(_gpu_lines(cluster, nodes, finds=False))
         for nodes in _alike(cluster)
@@ -45,10 +45,10 @@ def _alike(cluster: Cluster) -> list[list[Node]]:
 def _gpu_lines(cluster: Cluster, nodes: list[Node], *, finds: bool) -> Iterator[str]:
     node, names = nodes[0], fold_set(node.slurm_name for node in nodes)
     if finds and (found_by := node.devices[0].autodetect):
-        # slurm.conf has their types and numbers
+        # slurm.conf has their types and counts.
         yield f"NodeName={names} AutoDetect={found_by}"
         return
-    # CPUs are kept only for a GPU that says which are near it: here all of them
+    # Slurm keeps CPUs only for a GPU that has Cores: here all cores of the node.
     cores = f" Cores=0-{cores_of(node, cluster.scheduler.allocate) - 1}" if node.cpus_kept else ""
     for gpu, group in groupby(node.devices, key=lambda device: device.gpu):
         devices = list(group)

@@ -1,4 +1,4 @@
-"""What slurm.conf says of a node's hardware: its CPUs in sockets, cores and threads, its disk, and what no job gets."""
+"""A node's hardware in slurm.conf: its CPUs in sockets, cores and threads, its disk, and what no job gets."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -9,14 +9,14 @@ Unit = Literal["thread", "core"]
 
 
 def select_parameters(cluster: Cluster) -> str:
-    """Return SelectTypeParameters: what Slurm hands out one by one."""
+    """Return SelectTypeParameters: the resources that Slurm allocates."""
     if cluster.scheduler.allocate == "thread":
         return "CR_CPU_Memory"
     return "CR_Core_Memory" + (",CR_ONE_TASK_PER_CORE" if cluster.scheduler.one_task_per_core else "")
 
 
 def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
-    """Yield the words of a node's line that count its CPUs."""
+    """Yield the keys of a node's line that count its CPUs."""
     yield f"CPUs={node.cpus}"
     hardware, each = node.hardware, threads(node, unit)
     if unit == "core" and hardware and not node.cpus_kept:
@@ -24,11 +24,11 @@ def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
         yield f"CoresPerSocket={hardware.cores}"
         yield f"ThreadsPerCore={each}"
     elif node.cpus_kept or (hardware and hardware.cores_kept):
-        # Slurm keeps the CPUs of a GPU within one socket; threads that are handed out one by one are cores to it
+        # Slurm keeps the CPUs of a GPU within one socket; threads that it allocates singly are cores to it.
         yield "Sockets=1"
         yield f"CoresPerSocket={cores(node, unit)}"
         yield f"ThreadsPerCore={each}"
-    # else sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
+    # Otherwise sockets, cores and threads are not set, so that Slurm allocates single logical CPUs.
     if node.cpus_kept:
         yield f"RestrictedCoresPerGPU={node.cpus_kept // each}"
     if hardware and hardware.cores_kept:
@@ -36,7 +36,7 @@ def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
 
 
 def other_words(node: Node) -> Iterator[str]:
-    """Yield the words about memory that no job gets, the disk and the weight."""
+    """Yield the keys of a node's line for memory that no job gets, the disk and the weight."""
     if (hardware := node.hardware) is None:
         return
     if hardware.memory_kept:
@@ -48,10 +48,10 @@ def other_words(node: Node) -> Iterator[str]:
 
 
 def cores(node: Node, unit: Unit) -> int:
-    """Return how many cores Slurm sees on a node; a thread is one where threads are handed out."""
+    """Return how many cores Slurm sees on a node; where it allocates threads, each thread is a core."""
     return node.cpus // threads(node, unit)
 
 
 def threads(node: Node, unit: Unit) -> int:
-    """Return how many CPUs of a node Slurm hands out together."""
+    """Return how many CPUs of a node Slurm allocates together."""
     return node.hardware.threads_per_core if unit == "core" and node.hardware else 1

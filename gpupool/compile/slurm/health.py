@@ -1,4 +1,4 @@
-"""How often slurmd has each compute node check itself, and with which program."""
+"""The interval and the program of slurmd's health check on compute nodes."""
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.names import PROGRAMS
@@ -7,12 +7,12 @@ PROGRAM = f"{PROGRAMS}/health"
 
 
 def wanted(cluster: Cluster) -> bool:
-    """Return whether nodes check themselves."""
+    """Return whether the health check is enabled."""
     return cluster.slurm.health is not None and cluster.slurm.health.enabled
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
-    """Return the keys of slurm.conf. In any state: a drained node must notice that its problem is gone."""
+    """Return the keys of slurm.conf. Nodes in any state are checked: a drained one must notice that it is healthy."""
     if cluster.slurm.health is None or not wanted(cluster):
         return {}
     interval = str(cluster.slurm.health.interval)

@@ -1,6 +1,6 @@
-"""What jobs find on their nodes: variables, a /tmp of their own, and nothing that others have left in /dev/shm.
+"""The environment of jobs on nodes: variables, a private /tmp, and a /dev/shm without files of earlier jobs.
 
-slurmd runs these programs by their paths, which slurm.conf has: what they do may change without slurmd noticing.
+slurm.conf has only the paths of these programs, so they may change without slurmd noticing.
 """
 
 from collections.abc import Iterator
@@ -17,27 +17,28 @@ from gpupool.wanted import Directory, File
 PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (
     f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog", "unkillable")
 )
-#: Seconds from SIGKILL until slurmstepd gives a step up and drains its node: to leave a GPU may take minutes.
+#: Seconds from SIGKILL until slurmstepd gives up a step and drains its node: to leave a GPU may take minutes.
 UNKILLABLE_AFTER = 180
 TMP_CONF = "/etc/slurm/job_container.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
-#: Where the prolog notes each job of a node, below its user's number.
+#: The prolog records each job of a node here, below the uid of its user.
 JOBS = "/run/gpupool/jobs"
-#: What the epilog empties, and how many seconds it may take: the node is completing for so long.
+#: Directories that the epilog empties, and its limit in seconds, during which the node is completing.
 CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Return the programs that slurm.conf may name, and what keeps logind from doing the epilog's work too early.
+    """Yield the programs that slurm.conf may name, and a drop-in that keeps logind from cleaning up before the epilog.
 
-    All compute nodes have them, needed or not: where slurm.conf still names one that is gone, jobs end and nodes drain.
+    All compute nodes have them, needed or not: if slurm.conf still named a removed program, jobs would end and nodes
+    drain.
     """
     return iter(_files(cluster, cleans(cluster, node)) if node.has("compute") else ())
 
 
 @lru_cache(maxsize=8)
 def _files(cluster: Cluster, clean: bool) -> tuple[File, ...]:
-    """Return the files of all compute nodes where the epilog cleans, or of all where it does not."""
+    """Return the files of all compute nodes where the epilog cleans, or of all others."""
     values = {"cluster": cluster, "clean": clean, "jobs": JOBS, "own": cluster.environment.job_directory}
     ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
     return (
@@ -51,7 +52,7 @@ def _files(cluster: Cluster, clean: bool) -> tuple[File, ...]:
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
-    """Return the keys of slurm.conf, which is the same for all nodes."""
+    """Return the keys of slurm.conf, which are the same for all nodes."""
     keys = {"UnkillableStepTimeout": str(UNKILLABLE_AFTER), "UnkillableStepProgram": UNKILLABLE}
     for key, kind, ours in (("Prolog", "prolog", PROLOG), ("Epilog", "epilog", EPILOG)):
         if program := site.runs(cluster, kind, ours if _cleaned(cluster) else None):
@@ -65,29 +66,29 @@ def parameters(cluster: Cluster) -> dict[str, str]:
 
 
 def _cleaned(cluster: Cluster) -> bool:
-    """Return whether slurm.conf, the same for all nodes, has to name our prolog and epilog."""
+    """Return whether slurm.conf, the same for all nodes, must name our prolog and epilog."""
     return cluster.environment.job_directory is not None or any(timer.job == "shm-clean" for timer in cluster.timers)
 
 
 def directories(cluster: Cluster, node: Node) -> list[Directory]:
-    """Return where a node makes the directories of jobs: root's alone, and nobody else lists them."""
+    """Return the directory in which a node creates those of jobs; only root can list it."""
     own = cluster.environment.job_directory
     return [Directory(own.path, mode="0711")] if own and node.has("compute") else []
 
 
 def variables(cluster: Cluster) -> dict[str, str]:
-    """Return the variables of jobs, name to text with placeholders: those of user spaces, then the inventory's own."""
+    """Return the variables of jobs, name to text with placeholders: those of user spaces, then the inventory's."""
     spaces = {space.env: space.path for space in cluster.storage.user_spaces if space.env}
     return {**spaces, **cluster.environment.job}
 
 
 def cleans(cluster: Cluster, node: Node) -> bool:
-    """Return whether a user's files go when the last job on the node ends."""
+    """Return whether a user's files are removed when the user's last job on the node ends."""
     return any(timer.job == "shm-clean" and node.name in cluster.select(timer.where) for timer in cluster.timers)
 
 
 def task_prolog(cluster: Cluster) -> str:
-    """Return the program whose output slurmd takes as a task's variables."""
+    """Return the program from whose output slurmd reads a task's variables."""
     values = {name: in_shell(text) for name, text in variables(cluster).items()}
     return fill(
         "task_prolog",

@@ -1,21 +1,21 @@
-"""How many jobs slurmctld takes in all, and what a program needs that reads of them."""
+"""slurmctld's limit on jobs, and the memory of a program that reads all of them."""
 
 from gpupool.cluster.model import Cluster
 
 #: slurmctld's own MaxJobCount, slurm.conf(5).
 MOST_JOBS = 10_000
 
-# squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
+# squeue's answer about 10,000 jobs took 240 MiB as text, and Python holds up to three copies of it.
 _KIB_OF_A_JOB = 80
 _LEAST_MIB = 512
 
 
 def most_jobs(cluster: Cluster) -> int | None:
-    """Return slurmctld's limit on jobs, 10,000 by default: at it, no user can submit. Ten users stay below."""
+    """Return MaxJobCount, at which no user can submit: ten users cannot reach it. None for Slurm's default."""
     each = cluster.scheduler.max_submitted_jobs
     return None if each is None else max(MOST_JOBS, 20 * each)
 
 
 def squeue_memory(cluster: Cluster) -> int:
-    """Return what a program that reads `squeue --json` may need, in MiB."""
+    """Return the memory in MiB that a program may need to read `squeue --json`."""
     return max(_LEAST_MIB, (most_jobs(cluster) or MOST_JOBS) * _KIB_OF_A_JOB // 1024)

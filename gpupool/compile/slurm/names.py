@@ -1,13 +1,13 @@
-"""Names as Slurm's files write them."""
+"""Names and paths in Slurm's files."""
 
 from gpupool.cluster.model import Cluster
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
-# what slurmd runs; below /etc/slurm nothing is removed before slurmctld has accepted a slurm.conf without it
+# Programs that slurmd runs; nothing below /etc/slurm is removed before slurmctld has accepted a slurm.conf without it.
 PROGRAMS = "/etc/slurm/gpupool"
-SPOOL = "/var/spool/slurmd"  # where slurmd keeps the folders of running jobs
+SPOOL = "/var/spool/slurmd"  # slurmd keeps the directories of running jobs here
 
 
 def servers(cluster: Cluster) -> list[str]:
-    """Return where the controllers are, the primary first."""
+    """Return the addresses of the controllers, the primary one first."""
     return [node.address or node.name for node in cluster.controllers]

@@ -1,4 +1,4 @@
-"""What an inventory says in Slurm's own words, as Slurm's files have it."""
+"""Parameters of the inventory in Slurm's own words, as Slurm's files have them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from gpupool.slurm.keys.limits import parse
 from gpupool.slurm.keys.tables import keys
 
-#: Keys whose value is a list of options by commas: those of the inventory are added to gpupool's own.
+#: Keys with comma-separated options: those of the inventory are added to gpupool's own.
 LISTS = frozenset(
     (
         *("schedulerparameters", "slurmctldparameters", "slurmdparameters", "launchparameters", "prologflags"),
@@ -17,31 +17,31 @@ LISTS = frozenset(
 
 
 def pairs(parameters: Mapping[str, str]) -> list[str]:
-    """Return `Key=value` of each, in quotes where the value has blanks."""
+    """Return `Key=value` for each, quoted if the value has blanks."""
     return [f'{key}="{value}"' if re.search(r"\s", value) else f"{key}={value}" for key, value in parameters.items()]
 
 
 def on_line(parts: Iterable[str], parameters: Mapping[str, str]) -> str:
-    """Return a line of a node or a partition with further keys, which take the place of those that it has."""
+    """Return a line of a node or a partition with further keys, which replace its own."""
     replaced = {key.lower() for key in parameters}
     return " ".join([*(part for part in parts if part.partition("=")[0].lower() not in replaced), *pairs(parameters)])
 
 
 def in_sacctmgrs_words(table: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return what an inventory says in sacctmgr's words, by the columns that it is read back from."""
+    """Return parameters in sacctmgr's words, by the columns of sacctmgr's output."""
     columns = {keys(table)[key.lower()].value: value for key, value in parameters.items()}
     fields: dict[str, Any] = {column: parse(column, value) for column, value in columns.items()}
     if "Flags" in fields:
-        # compared with what sacctmgr prints
+        # In the form that sacctmgr prints, for the comparison.
         fields["Flags"] = [keys("qos_flag")[flag.lower()].value for flag in fields["Flags"]]
     return fields
 
 
 def merged(text: str, parameters: Mapping[str, str]) -> str:
-    """Return a file that has the keys of the inventory after gpupool's own, each once.
+    """Return a file with the inventory's keys after gpupool's own, each once.
 
-    A key that gpupool writes too is where gpupool has it, with the inventory's value; of a list, with the options of
-    both, where one of the inventory replaces the one of the same name.
+    A key that gpupool writes, too, stays in gpupool's place, with the inventory's value; a list has the options of
+    both, and the inventory's replace those of the same name.
     """
     lines = text.split("\n")
     places: dict[str, list[int]] = {}

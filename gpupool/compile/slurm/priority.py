@@ -1,18 +1,18 @@
-"""Which waiting job goes first within a tier, and which of them reserve nodes.
+"""The order of pending jobs within a tier, and which of them reserve nodes.
 
-A job that waits reserves its nodes, and Slurm starts nothing there that would be in its way. Where labs own GPUs a job
-without any must not keep owners from idle GPUs so: the submit plugin puts it below all jobs with GPUs, and Slurm
-reserves nothing for what stands there. Among jobs with GPUs nothing changes.
+Slurm reserves nodes for a pending job, and starts nothing there that would delay it. Where labs own GPUs, a job without
+GPUs must not keep owners from idle GPUs in this way: the submit plugin puts it below all jobs with GPUs, and Slurm
+reserves nothing for jobs below them. The order of jobs with GPUs does not change.
 """
 
 from gpupool.cluster.model import Cluster
 
 _MOST_FACTOR = 65_535  # of PriorityJobFactor, slurm.conf(5)
-_LEAST_SPAN = 100  # where nothing has a weight, jobs with GPUs and those without still stand apart
+_LEAST_SPAN = 100  # without any weight, jobs with GPUs must still differ from those without
 
 
 def weights(cluster: Cluster) -> dict[str, int]:
-    """Return slurm.conf's PriorityWeight of each factor."""
+    """Return the PriorityWeight of each factor in slurm.conf."""
     weight = cluster.scheduler.priority_weights
     factors = {
         "QOS": weight.qos,
@@ -25,9 +25,9 @@ def weights(cluster: Cluster) -> dict[str, int]:
 
 
 def partition_factors(cluster: Cluster) -> dict[str, int]:
-    """Return each partition's PriorityJobFactor; none where no partition has a priority.
+    """Return each partition's PriorityJobFactor; empty if no partition has a priority.
 
-    Slurm divides it by the highest. What every job has by its partition is in it, too.
+    Slurm divides it by the highest. It includes the priority that every job has.
     """
     everys, most = _everys(cluster), _of_partitions(cluster)
     highest = max((it.entry.priority for it in cluster.partitions.values()), default=0)
@@ -38,17 +38,17 @@ def partition_factors(cluster: Cluster) -> dict[str, int]:
 
 
 def step_down(cluster: Cluster) -> int | None:
-    """Return by how much a job without GPUs stands lower (its `nice`); None where it does not."""
+    """Return how much lower a job without GPUs is (its `nice`); None if it is not lower."""
     return 2 * _everys(cluster) // 3 if _two_kinds(cluster) else None
 
 
 def least_reserving(cluster: Cluster) -> int | None:
-    """Return the least priority that reserves nodes: below every job with GPUs, above every one without."""
+    """Return the minimum priority that reserves nodes: below every job with GPUs, above every job without."""
     return 5 * _everys(cluster) // 6 if _two_kinds(cluster) else None
 
 
 def _everys(cluster: Cluster) -> int:
-    """Return the priority that every job has, three times all that jobs differ by; 0 where nothing stands apart."""
+    """Return the priority that every job has: three times the maximum difference of jobs; 0 if not needed."""
     weight = cluster.scheduler.priority_weights
     fair = weight.fairshare if cluster.scheduler.fairshare == "accounts" else 0
     span = weight.qos + weight.age + weight.job_size + fair + _of_partitions(cluster)
@@ -56,13 +56,13 @@ def _everys(cluster: Cluster) -> int:
 
 
 def _of_partitions(cluster: Cluster) -> int:
-    """Return by how much the partition with the highest priority stands above one without."""
+    """Return the maximum priority that a partition adds."""
     has = any(it.entry.priority for it in cluster.partitions.values())
     return cluster.scheduler.priority_weights.partition if has else 0
 
 
 def _two_kinds(cluster: Cluster) -> bool:
-    # only if the inventory gives GPU jobs and CPU-only jobs different default memory
+    # Only if the inventory sets different default memory for jobs with GPUs and without.
     default = cluster.scheduler.default_memory
     labs = any(account.entry.kind == "lab" for account in cluster.accounts.values())
     return labs and cluster.total_gpus > 0 and default.per_gpu is not None and default.per_cpu is not None

@@ -1,4 +1,4 @@
-"""The inventory's reservations as slurmctld shall have them."""
+"""The inventory's reservations as slurmctld must have them."""
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import reservations as schema
@@ -9,7 +9,7 @@ _EVERY = {None: "", "day": "DAILY", "weekday": "WEEKDAY", "weekend": "WEEKEND", 
 
 
 def reservations(cluster: Cluster) -> list[Reservation]:
-    """Return them in inventory order, without those of whose nodes the cluster (a testbed) has none."""
+    """Return the reservations in inventory order, without those with no node in this cluster (a testbed)."""
     return [made for entry in cluster.reservations if (made := _reservation(cluster, entry))]
 
 
@@ -17,7 +17,7 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
     nodes = ""
     if entry.nodes:
         names = cluster.select(entry.nodes)
-        # in inventory order, which is the same in each run
+        # In inventory order, so that each run has the same list.
         nodes = fold_set(node.slurm_name for node in cluster.having("compute") if node.name in names)
         if not nodes:
             return None
@@ -33,7 +33,7 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
         gpus={"": entry.gpu} if entry.gpu else dict(entry.gpus),
         partition=entry.partition or "",
         accounts=tuple(sorted(set(entry.accounts))),
-        # slurmctld has none that is nobody's
+        # slurmctld refuses a reservation without users and accounts.
         users=("root",) if nobody else tuple(sorted(set(entry.users))),
         flags=tuple(name for name, given in flags.items() if given),
         free_after=entry.free_after or 0,

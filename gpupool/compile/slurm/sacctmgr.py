@@ -1,9 +1,9 @@
-"""Accounting entities in sacctmgr's own notation, for people to read: what `sacctmgr dump` prints, and the QoS."""
+"""Accounting entities in sacctmgr's notation, for people: as `sacctmgr dump` prints them, and the QoS."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# what sacctmgr's dump and load call a field of an association
+# Names of an association's fields in sacctmgr's dump and load.
 _ASSOCIATION = {
     "default_account": "DefaultAccount",
     "GrpSubmit": "GrpSubmitJobs",
@@ -13,13 +13,13 @@ _ASSOCIATION = {
     "MaxTRES": "MaxTRESPerJob",
     "MaxWall": "MaxWallDurationPerJob",
 }
-# what reconciles them, and is nothing that sacctmgr has
+# Fields of our operation, which sacctmgr does not have.
 _OURS = ("parent", "coordinators", "exact")
 _QOS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 
 
 def written(entities: Mapping[str, Any]) -> str:
-    """Return what slurmdbd shall hold, one entity a line, without what is not limited."""
+    """Return the wanted content of slurmdbd, one entity per line, without unset limits."""
     return "".join(f"{line}\n" for line in (*_qos(entities["qos"]), *_tree(entities)))
 
 
@@ -72,5 +72,5 @@ def _text(value: Any) -> str:
         value = ",".join(f"{key}={number}" for key, number in sorted(value.items()))
     elif isinstance(value, list):
         value = ",".join(value)
-    # a colon outside quotes ends the field
+    # A colon outside of quotes ends the field.
     return str(value) if isinstance(value, int) else f"'{value}'"

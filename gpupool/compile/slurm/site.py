@@ -1,4 +1,4 @@
-"""The site's own plugins and programs: files in the folder `slurm` of an inventory, as Slurm gets them."""
+"""The site's own plugins and programs for Slurm: files in the folder `slurm` of an inventory."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,13 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.wanted import File
 
-#: Where slurmd finds several programs to run around a job, in the order of their names.
+#: Directories from which slurmd runs several programs around a job, in the order of their names.
 FOLDERS = {"prolog": f"{PROGRAMS}/prolog.d", "epilog": f"{PROGRAMS}/epilog.d"}
 _OURS = "00-gpupool"
 
 
 def text(cluster: Cluster, name: str) -> str | None:
-    """Return a file of the folder; None where the inventory has none of that name."""
+    """Return a file of the folder; None if the inventory has no file of that name."""
     return cluster.attached.get(f"{SLURM}/{name}")
 
 
@@ -24,20 +24,20 @@ def programs(cluster: Cluster, kind: str) -> dict[str, str]:
 
 
 def runs(cluster: Cluster, kind: str, ours: str | None) -> str | None:
-    """Return what slurm.conf names as prolog or epilog: our own program, or a folder where the site has some too."""
+    """Return Prolog or Epilog of slurm.conf: our own program, or a directory if the site has programs, too."""
     return f"{FOLDERS[kind]}/*" if programs(cluster, kind) else ours
 
 
 def files(cluster: Cluster) -> Iterator[File]:
-    """Yield the site's files of Slurm's configuration, for a node that holds it as files."""
-    # Debian's own plugstack.conf includes a pattern, of which Slurm complains at every command
+    """Yield the site's files of Slurm's configuration, for a node that has it as files."""
+    # Debian's own plugstack.conf includes a pattern, about which Slurm complains at every command.
     yield File("/etc/slurm/plugstack.conf", text(cluster, "plugstack.conf") or "# no SPANK plugins\n")
     if topology := text(cluster, "topology.conf"):
         yield File("/etc/slurm/topology.conf", topology)
 
 
 def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:
-    """Yield the programs of both folders; `ours` are the texts of our own prolog and epilog, where they are to run."""
+    """Yield the programs of both directories; `ours` are the texts of our own prolog and epilog, if they are to run."""
     for kind, folder in FOLDERS.items():
         if own := programs(cluster, kind):
             if kind in ours:

@@ -1,7 +1,7 @@
-"""job_submit.lua from a Cluster: rules on jobs that Slurm's own settings cannot express.
+"""job_submit.lua from a Cluster: rules for jobs that Slurm's own settings cannot express.
 
-The rules are static Lua in `templates/job_submit`. The inventory's data is one table, `site`, in front of them; a rule
-is asked where `site` has its data.
+The rules are static Lua in `templates/job_submit`. Before them is one table, `site`, with the inventory's data; a rule
+applies if `site` has its data.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from gpupool.slurm.releases import has
 from gpupool.slurm.times import minutes
 
 SOURCES = TEMPLATES / "job_submit"
-#: Parts of the plugin in their order: a part sees what the parts before it return, by their names.
+#: Parts of the plugin in their order: each can use what the parts before it return, by their names.
 _PARTS = (
     "request",
     "amounts",
@@ -33,7 +33,7 @@ _PARTS = (
     "budgets",
     "gpus",
 )
-#: Bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit.
+#: Maximum bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit.
 _SIZES = {"script": 524_288, "line": 16_384, "text": 4096}
 _HEAD = """\
 -- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.
@@ -43,19 +43,19 @@ _HEAD = """\
 
 
 def wanted(cluster: Cluster) -> bool:
-    """Return whether slurm.conf names the plugin: only if the inventory has data for one of its rules."""
+    """Return whether slurm.conf must name the plugin: if the inventory has data for a rule, or a fragment."""
     return job_submit_lua(cluster) is not None
 
 
 @lru_cache(maxsize=4)
 def job_submit_lua(cluster: Cluster) -> str | None:
-    """Return the plugin's text, None where the inventory has no data for its rules and no fragment."""
+    """Return the plugin's text; None if the inventory has no data for its rules and no fragment."""
     data = {name: value for name, value in _of_rules(cluster).items() if value}
     fragment = site.text(cluster, "job_submit.lua")
     if not data and fragment is None:
         return None
     data |= {name: value for name, rules, value in _besides(cluster) if value and not data.keys().isdisjoint(rules)}
-    # these alone need no plugin: without one the limits of slurmctld hold, and the message about mail is of little use
+    # These alone need no plugin: slurmctld has its own limits, and the message about mail is of little use.
     data = {"sizes": _SIZES} | data
     data |= {"no_mail": True} if "mailprog" not in map(str.lower, cluster.slurm.parameters) else {}
     table = "".join(f"  {name} = {lua.laid_out(value, len(name) + 5, '  ')},\n" for name, value in data.items())
@@ -66,7 +66,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
 
 @cache
 def static() -> str:
-    """Return what is the same on every cluster: the parts of the plugin in their order."""
+    """Return the part of the plugin that is the same on every cluster."""
     parts = (f"local {name} = (function()\n{_source(name)}end)()\n\n" for name in _PARTS)
     return "".join(parts) + _source("plugin")
 
@@ -76,9 +76,9 @@ def _source(name: str) -> str:
 
 
 def _of_rules(cluster: Cluster) -> dict[str, Any]:
-    """Return the data of each rule, by its name in plugin.lua and in the order there; empty where no rule is needed."""
+    """Return the data of each rule by its name, in the order of plugin.lua; empty data if a rule is not needed."""
     scheduler, partitions = cluster.scheduler, cluster.partitions
-    # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
+    # slurm.conf accepts one kind of default memory only: if there are two, it has the one per GPU.
     default = scheduler.default_memory
     replaced = _replaced(cluster)
     labs = any(account.entry.kind == "lab" for account in cluster.accounts.values())
@@ -106,7 +106,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         },
         "replaced": replaced,
         "timed": timed(cluster),
-        # without a default memory Slurm gives all memory of a node
+        # Without a default, Slurm allocates all memory of a node.
         "whole_memory": bool(_exclusive(cluster)) and any(amount is not None for _, amount in default),
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
@@ -127,7 +127,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
 
 
 def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
-    """Yield what several rules share or one rule needs besides its own data: its name, these rules, the data."""
+    """Yield further data: its name, the rules that need it, and the data."""
     partitions = cluster.partitions
     counted = ("memory_per_cpu", "whole_memory", "most_memory", "most_cpus", "recommended_cpus", "step_down", "budget")
     walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
@@ -173,7 +173,7 @@ def _is_none_set(cluster: Cluster) -> bool:
 
 def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for partition in cluster.partitions.values():
-        # never send a job to a preemptable partition that it did not ask for
+        # A job must not be sent to a preemptable partition that it did not request.
         if not partition.preemptable:
             admits: dict[str, Any] = {"name": partition.name}
             if partition.allow_accounts:
@@ -188,7 +188,7 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
-    """Return accounts with those below them, where Slurm takes these for named, too."""
+    """Return accounts and, if AllowAccounts of this Slurm includes them, the accounts below them."""
     accounts = list(names)
     for name in accounts if has(cluster.slurm.version, "hierarchical AllowAccounts") else ():
         below = [account.name for account in cluster.accounts.values() if account.parent == name]

@@ -1,7 +1,7 @@
-"""Time limits of jobs that ask for none, where limits count minutes.
+"""Time limits of jobs without --time, where limits are in minutes.
 
-Slurm gives such a job all the minutes that the limit holds, and refuses it where its partition is shorter. A
-DefaultTime would hide that, and the shorter wall of a job's QoS with it: so the submit plugin says the time.
+Slurm gives such a job all minutes of the limit, and refuses it if its partition has a shorter max_time. A DefaultTime
+would prevent that, but also hide the shorter wall of a job's QoS: so the submit plugin sets the time.
 """
 
 from typing import Any
@@ -11,15 +11,15 @@ from gpupool.cluster.schema.labs import Limits
 from gpupool.compile.slurm.budgets import has_budgets
 from gpupool.slurm.times import minutes
 
-# sacctmgr's, that the language has no word for
+# Limits of sacctmgr for which the inventory has no key.
 _OF_A_JOB = ("maxtresmins", "maxtresminsperjob")
 
 
 def timed(cluster: Cluster) -> dict[str, Any]:
-    """Return which accounts, QoS and partitions have limits in minutes, and walls of accounts; empty without any."""
+    """Return the accounts, QoS and partitions with limits in minutes, and walls of accounts; empty without any."""
     accounts = [it for it in cluster.accounts.values() if any(map(_counts, _with_parents(cluster, it)))]
     if has_budgets(cluster) and _walls(cluster):
-        # every partition has a default time then
+        # With budgets, every partition has a default time.
         accounts = list(cluster.accounts.values())
     places = {
         "accounts": {it.name.lower(): True for it in accounts},
@@ -48,10 +48,10 @@ def _minutes(limits: Limits, parameters: Any) -> bool:
 
 
 def _with_parents(cluster: Cluster, account: Account) -> list[Account]:
-    """Return an account and those above it, nearest first."""
+    """Return an account and its ancestors, nearest first."""
     return [cluster.accounts[name] for name in cluster.with_parents(account.name)]
 
 
 def _walls_above(cluster: Cluster, account: Account) -> Any:
-    # an account without a wall has that of the one above it
+    # An account without a wall inherits that of its parent.
     return (wall for it in _with_parents(cluster, account) if (wall := it.limits.per_job.wall) is not None)

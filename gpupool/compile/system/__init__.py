@@ -1,1 +1,1 @@
-"""Cluster to what a node has besides Slurm's files: names, packages, ssh, mounts, links, devices; as plain data."""
+"""Compile a Cluster to a node's other files and states: names, packages, ssh, mounts, links, devices; as plain data."""

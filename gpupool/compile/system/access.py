@@ -1,4 +1,4 @@
-"""Who gets in where by SSH: all users, those with a job on the node, or admins alone."""
+"""Who may log in to a node by SSH: all users, those with a job on the node, or admins alone."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -8,15 +8,15 @@ from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 Entry = Literal["all", "job", "admins"]
-#: Its service of PAM, and the file that is in force because sshd's drop-in names it (PAMServiceName).
+#: The PAM service that sshd's drop-in selects (PAMServiceName), and its file.
 SERVICE = "gpupool-sshd"
 PAM = f"/etc/pam.d/{SERVICE}"
-#: Members of this group of the node are admins, too: Debian's, for those who may do everything.
+#: Members of this group on the node are admins, too; it is Debian's group for sudo.
 ADMIN_GROUP = "sudo"
 
 
 def entry(cluster: Cluster, node: Node) -> Entry:
-    """Return who may log in to a node by SSH. Of its roles those count first that users work on."""
+    """Return who may log in to a node by SSH; a role on which users work decides before others."""
     access = cluster.access
     if node.has("head", "gateway"):
         return "all"
@@ -30,12 +30,12 @@ def entry(cluster: Cluster, node: Node) -> Entry:
 
 
 def admins(cluster: Cluster) -> tuple[str, ...]:
-    """Return the users who get in everywhere, besides members of the admins' group."""
+    """Return the users who may log in on every node, besides members of the admins' group."""
     return tuple(dict.fromkeys(("root", cluster.access.admin.user_on_nodes)))
 
 
 def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return what users may open tunnels to from a gateway, as HOST:PORT of sshd; none where that is not said."""
+    """Return the sshds, as HOST:PORT, to which users may open tunnels from a gateway; empty if none are set."""
     if not node.has("gateway"):
         return ()
     nodes = [cluster.nodes[name] for name in cluster.access.gateway_forwards_to if name in cluster.nodes]
@@ -44,9 +44,9 @@ def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def pam(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the stack of PAM that asks Slurm whether a user has a job here, where that is what counts."""
+    """Yield the PAM stack that asks Slurm whether a user has a job on the node, if that is required."""
     if entry(cluster, node) == "job":
-        # the module goes by the host name where nothing else is said
+        # The module uses the host name if no node name is set.
         name = node.slurm_name if node.slurm_name != node.name else None
         values = {"service": SERVICE, "admins": admins(cluster), "group": ADMIN_GROUP, "node": name}
         yield File(PAM, fill("gpupool-sshd", cluster=cluster, **values))

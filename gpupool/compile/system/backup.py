@@ -1,4 +1,4 @@
-"""Backups of the accounting database and of slurmctld's state: what is made where, and the files that do it."""
+"""Backups of the accounting database and of slurmctld's state: what each node backs up, and its files."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ PERIOD = 86400  # seconds from one backup to the next
 
 
 def kinds(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return what a node backs up: the database where it is, the state on the first controller."""
+    """Return what a node backs up: the database on its node, the state on the first controller."""
     if cluster.slurm.backup is None:
         return ()
     state = ("state",) if node == cluster.controllers[0] else ()
@@ -25,13 +25,13 @@ def kinds(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def folder(cluster: Cluster) -> Directory | None:
-    """Return the directory of the backups; None where none are made."""
+    """Return the directory of the backups; None without backups."""
     backup = cluster.slurm.backup
     return Directory(backup.to, "root", "root", "0700") if backup else None
 
 
 def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
-    """Return what /etc/gpupool/backup.json says."""
+    """Return the content of /etc/gpupool/backup.json."""
     backup = cluster.slurm.backup
     assert backup
     return {
@@ -46,7 +46,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program, its settings and command, a service and a timer; nothing on most nodes."""
+    """Yield the program, its settings and command, a service and a timer; nothing on nodes that back up nothing."""
     backup = cluster.slurm.backup
     if backup is None or not kinds(cluster, node):
         return

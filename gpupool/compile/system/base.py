@@ -1,4 +1,4 @@
-"""What every node gets as files: names, and versions at which packages are kept."""
+"""Files of every node: host names, and pinned versions of packages."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ PREFERENCES = "/etc/apt/preferences.d/gpupool-packages"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield names, and what apt is told of versions."""
+    """Yield the files of host names, and apt's pins of versions."""
     yield from names.files(cluster, node)
     if versions := versions_for(cluster, node):
         yield File(PREFERENCES, fill("preferences", cluster=cluster, versions=versions))

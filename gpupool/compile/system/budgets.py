@@ -1,4 +1,4 @@
-"""The table of budgets for users, and the service that writes the file of the submit plugin."""
+"""The users' command `budget`, and the service that writes the file for the submit plugin."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.t
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program on heads and controllers, and on controllers what asks it every minute."""
+    """Yield the program on heads and controllers, and on controllers a timer that runs it every minute."""
     if not tells_budgets(cluster, node):
         return
     yield from program("budget")

@@ -1,4 +1,4 @@
-"""One conda for all users: an installation of its own for each installer, and a link to the present one."""
+"""One conda for all users: a separate directory for each installer, and a link to the current one."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ PROFILE = "/etc/profile.d/gpupool-conda.sh"
 
 
 def installer_for(cluster: Cluster, node: Node) -> CondaInstaller | None:
-    """Return the installer of a node's conda; None where users have their own only."""
+    """Return the installer of a node's conda; None if the inventory has none for it."""
     conda = cluster.software.conda
     installer = conda.installer if conda else None
     return installer if installer and node.name in cluster.select(installer.where) else None
 
 
 def directory(installer: CondaInstaller) -> str:
-    """Return where an installer's conda is. It knows its own path: another installer's gets another directory."""
+    """Return the directory of an installer's conda. Conda stores its own path, so each installer has another one."""
     return f"{installer.prefix}-{installer.sha256[:12]}"
 
 
@@ -29,6 +29,6 @@ def links(cluster: Cluster, node: Node) -> dict[str, str]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what login shells read."""
+    """Yield the profile of login shells."""
     if installer := installer_for(cluster, node):
         yield File(PROFILE, fill("conda.sh", cluster=cluster, prefix=installer.prefix))

@@ -1,6 +1,6 @@
-"""Slurm's daemons and those they need: settings of their own, and drop-ins for their systemd units.
+"""Slurm's daemons and those they need: their settings, and drop-ins for their systemd units.
 
-Debian's units do not come back after a failure, and start before what they need.
+Debian's units do not restart after a failure, and start before the units that they need.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ SLURMDBD_CONF = "/etc/slurm/slurmdbd.conf"
 
 
 def munge(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the drop-in of munged, which every node of Slurm has."""
+    """Yield the drop-in of munged, on every node of Slurm."""
     if node.runs_slurm:
         yield drop_in(cluster, "munge")
 
 
 def database(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what MariaDB and slurmdbd read, and slurmdbd's drop-in."""
+    """Yield the settings of MariaDB and slurmdbd, and slurmdbd's drop-in."""
     if node.has("database"):
         yield File(MARIADB_CONF, mariadb_conf(cluster))
         yield File(SLURMDBD_CONF, slurmdbd_conf(cluster), "slurm", "slurm", "0600")
@@ -33,22 +33,22 @@ def database(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def controller(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the drop-in of slurmctld, which waits for its state where that is on a mount."""
+    """Yield the drop-in of slurmctld, which waits for its state if that is on a mount."""
     if node.has("controller", "backup-controller"):
         state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", after=before_slurm(cluster), requires_mounts=state)
 
 
 def head(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what sackd reads and its drop-in, where this Slurm has it."""
+    """Yield sackd's settings and drop-in, if this Slurm has it."""
     if node.has("head") and has(cluster.slurm.version, "sackd"):
         yield File("/etc/default/sackd", sackd_default(cluster))
         yield drop_in(cluster, "sackd", after=("munge.service",))
 
 
 def before_slurm(cluster: Cluster) -> tuple[str, ...]:
-    """Return the units that a daemon of Slurm starts after."""
-    # an association that slurmctld loads while its user has no uid stays dead
+    """Return the units after which a daemon of Slurm starts."""
+    # An association that slurmctld loads while its user has no uid stays unusable.
     return ("munge.service", *(("sssd.service",) if cluster.directory else ()))
 
 
@@ -61,9 +61,10 @@ def drop_in(
     failed_scope: str = "",
     open_files: int | None = None,
 ) -> File:
-    """Return the drop-in that makes a daemon start again for as long as what it needs is away.
+    """Return the drop-in that restarts a daemon until everything that it needs is available.
 
-    `failed_scope` is a pattern of the names of a scope that it makes, and cannot make while an earlier one has failed.
+    `failed_scope` is a name pattern of the scope that the daemon creates, which fails while an earlier scope is in
+    state failed.
     """
     text = fill(
         "daemon.service",
@@ -78,7 +79,7 @@ def drop_in(
 
 @lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
-    """Return /etc/default/sackd, as slurmd's."""
+    """Return /etc/default/sackd, in the form of slurmd's."""
     return fill(
         "default",
         cluster=cluster,

@@ -1,4 +1,4 @@
-"""Device files of a node's GPUs where no driver makes them, and who may open them outside of jobs."""
+"""Device files of a node's GPUs where no driver creates them, and access to them outside of jobs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,15 +10,15 @@ from gpupool.wanted import File
 
 CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"
 USER_SLICE = f"{UNITS}/user-.slice.d/gpupool.conf"
-#: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
+#: A drop-in of the same name for one slice: systemd reads it instead of the other one, systemd.unit(5).
 ROOT_SLICE = f"{UNITS}/user-0.slice.d/gpupool.conf"
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what makes the device files at boot, and what keeps sessions outside of jobs, but root's, from them.
+    """Yield what creates the device files at boot, and drop-ins that deny them to sessions outside of jobs.
 
-    systemd.resource-control(5) says what the drop-ins of slices do.
+    Root's sessions keep access. systemd.resource-control(5) describes the drop-ins of slices.
     """
     if devices := fake_devices(cluster, node):
         yield File(CONF, devices_conf(cluster, devices))
@@ -28,14 +28,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
-    """Return path: minor number of the device files to make; none where the real driver makes them."""
+    """Return the device files to create, path to minor number; empty if the real driver creates them."""
     if cluster.drivers.gpu != "fake":
         return {}
     return stand_in_files(node.devices)
 
 
 def stand_in_files(devices: Sequence[Device]) -> dict[str, int]:
-    """Return path: minor number of the files that stand in for GPUs; all have NVIDIA's major number."""
+    """Return the files that replace those of GPUs, path to minor number; all have NVIDIA's major number."""
     own = minors(devices)
     files = {f"/dev/nvidia{minor}": minor for minor in own}
     others = dict.fromkeys(file for device in devices for file in device.files if file not in files)
@@ -43,10 +43,10 @@ def stand_in_files(devices: Sequence[Device]) -> dict[str, int]:
 
 
 def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:
-    """Return the drop-in of tmpfiles.d that makes them at every boot."""
+    """Return the drop-in of tmpfiles.d that creates the device files at every boot."""
     return fill("gpus.conf", cluster=cluster, major=MAJOR, devices=tuple(devices.items()))
 
 
 def fences_sessions(cluster: Cluster, node: Node) -> bool:
-    """Return whether people's sessions outside of jobs are kept from the node's GPUs, as jobs are from each other's."""
+    """Return whether users' sessions outside of jobs have no access to the node's GPUs."""
     return node.has("compute") and node.gpu_count > 0 and cluster.gpu.constrain_devices

@@ -1,4 +1,4 @@
-"""The client of a directory of people: sssd's settings, who signs its servers, and what asks it for users' keys."""
+"""The client of a directory of people (LDAP): sssd's settings, certificates, and the program for users' ssh keys."""
 
 from collections.abc import Iterator
 
@@ -8,22 +8,22 @@ from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-#: What sssd calls the directory.
+#: The directory's name in sssd.
 DOMAIN = "directory"
 SETTINGS = "/etc/sssd/sssd.conf"
-#: With the password of `bind_dn`; an admin writes it, and sssd reads it after its settings.
+#: The password of `bind_dn`: an admin writes it, and sssd reads it after its settings.
 PASSWORD = "/etc/sssd/conf.d/gpupool-password.conf"
 CERTIFICATE = "/etc/ssl/gpupool-directory.pem"
 KEYS = "/usr/local/sbin/gpupool-directory-keys"
 PACKAGES = frozenset(("libnss-sss", "libpam-sss", "sssd-dbus", "sssd-ldap", "sssd-tools"))
 _DEBIANS_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-# groups that sudo, polkit, sshd and device files trust by their name, and users of daemons
+# Groups that sudo, polkit, sshd and device files trust by name, and users of daemons.
 _SYSTEM_GROUPS = ("root", "sudo", "wheel", "admin", "adm", "disk", "shadow", "docker", "video", "render", "kvm", "lxd")
 _SYSTEM_USERS = ("root", "slurm", "munge", "mysql", "sshd", "nobody", "daemon", "www-data", "systemd-network")
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what sssd and sshd read; nothing without a directory."""
+    """Yield the files of sssd and sshd; nothing without a directory."""
     directory = cluster.directory
     if directory is None:
         return
@@ -42,7 +42,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         own_groups=sorted({*_SYSTEM_GROUPS, access.ADMIN_GROUP, "people", *_own_groups(cluster)}),
         home=home_for(cluster, node).replace("%", "%%").replace("{user}", "%u"),
     )
-    # bookworm's sssd refuses a group that reads it; trixie's service gives root's group that right at each start
+    # bookworm's sssd refuses a file that its group can read; trixie's service makes it readable for root's group at
+    # each start.
     yield File(SETTINGS, text, mode="0600" if cluster.software.debian == "bookworm" else "0640")
 
 
@@ -54,17 +55,17 @@ def groups_for(cluster: Cluster) -> list[str]:
 
 
 def home_for(cluster: Cluster, node: Node) -> str:
-    """Return the path of a home with {user} in it; where the homes are not mounted it is a local one."""
+    """Return the path of a home with {user} in it; a local one where the homes are not mounted."""
     shared = cluster.home_export
     has_homes = shared is None or node.name in shared.clients
     return cluster.storage.home.path if has_homes else "/home/{user}"
 
 
 def packages(cluster: Cluster) -> frozenset[str]:
-    """Return the packages of the client, which bring lines of their own to nsswitch.conf and to PAM's stacks."""
+    """Return the packages of the client, which add their own lines to nsswitch.conf and to PAM's stacks."""
     return PACKAGES if cluster.directory else frozenset()
 
 
 def _own_groups(cluster: Cluster) -> Iterator[str]:
-    # a group of the account's own number may have the directory's name: then both are one
+    # An account's group may have the name of a group of the directory: then both are one, and sssd must not filter it.
     yield from (it.name for it in cluster.accounts.values() if it.entry.gid and it.name not in groups_for(cluster))

@@ -1,4 +1,4 @@
-"""Docker: what dockerd reads, what removes old containers, and who may use it."""
+"""Docker: the settings of dockerd, the removal of old containers, and who may use it."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
-#: Debian's group of those who may use the daemon.
+#: Debian's group of users who may use the daemon.
 GROUP = "docker"
 SETTINGS = "/etc/docker/daemon.json"
 DROP_IN = f"{UNITS}/docker.service.d/gpupool.conf"
@@ -23,25 +23,25 @@ GPUS_DROP_IN = f"{UNITS}/docker.service.d/gpupool-gpus.conf"
 
 
 def has_toolkit(cluster: Cluster, node: Node) -> bool:
-    """Return whether containers on a node can have its GPUs. Where GPUs are fake there is nothing to hand on."""
+    """Return whether containers on a node can use its GPUs; False if they are fake."""
     docker = docker_on(cluster, node)
     return bool(docker and docker.toolkit and node.nvidia_minors and cluster.drivers.gpu == "nvidia")
 
 
 def is_member(cluster: Cluster, node: Node, user: User) -> bool:
-    """Return whether a user may use the docker of a node."""
+    """Return whether a user may use Docker on a node."""
     docker = docker_on(cluster, node)
     return docker is not None and (docker.members == "all" or bool({user.name, *user.own_accounts} & {*docker.members}))
 
 
 def packages(cluster: Cluster, node: Node) -> set[str]:
-    """Return the names of the packages that docker needs on a node."""
+    """Return the names of the packages that Docker needs on a node."""
     docker = docker_on(cluster, node)
     if docker is None:
         return set()
     return {
         "docker.io",
-        # bookworm has the command in the same package as the daemon
+        # In bookworm, the daemon's package has the command, too.
         *([] if cluster.software.debian == "bookworm" else ["docker-cli"]),
         *(["sudo"] if docker.sudo else []),
         *(["nvidia-container-toolkit"] if has_toolkit(cluster, node) else []),
@@ -49,14 +49,14 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
-    """Yield the repository that has NVIDIA's container toolkit, where a node needs it."""
+    """Yield the repository with NVIDIA's container toolkit, if a node needs it."""
     docker = docker_on(cluster, node)
     if docker and docker.toolkit and has_toolkit(cluster, node):
         yield docker.toolkit
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield all files of docker; nothing where a node has none."""
+    """Yield all files of Docker; nothing on a node without it."""
     docker = docker_on(cluster, node)
     if docker is None:
         return
@@ -75,7 +75,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def settings(cluster: Cluster, node: Node, docker: Docker) -> dict[str, Any]:
-    """Return what daemon.json says. Containers outlive a restart of the daemon, and no log of theirs fills the disk."""
+    """Return the content of daemon.json. Containers survive a restart of the daemon, and their logs are limited."""
     toolkit = {"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}, "features": {"cdi": True}}
     return {
         "data-root": docker.data_root,
@@ -88,6 +88,6 @@ def settings(cluster: Cluster, node: Node, docker: Docker) -> dict[str, Any]:
 
 
 def purged_every(cluster: Cluster, node: Node) -> int | None:
-    """Return the seconds from one purge to the next; None where no timer says so."""
+    """Return the seconds between two purges; None without a timer."""
     timers = [it for it in cluster.timers if it.job == "docker-purge" and node.name in cluster.select(it.where)]
     return min((it.every for it in timers if it.every), default=None)

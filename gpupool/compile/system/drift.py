@@ -1,4 +1,4 @@
-"""What a controller itself sees of what differs from the last apply, as metrics for Prometheus' node exporter."""
+"""Metrics of a controller about differences from the last apply, for Prometheus' node exporter."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
-#: Where Debian's prometheus-node-exporter looks for files of metrics. Without that folder nothing is written.
+#: Debian's prometheus-node-exporter reads metrics here. If the directory does not exist, nothing is written.
 EXPORTER = "/var/lib/prometheus/node-exporter"
 METRICS = f"{EXPORTER}/gpupool_controller.prom"
 SERVICE, TIMER = f"{UNITS}/gpupool-drift.service", f"{UNITS}/gpupool-drift.timer"

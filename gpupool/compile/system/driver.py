@@ -1,4 +1,4 @@
-"""The GPU driver of a node: which one, from where, and what goes with it on the node."""
+"""The GPU driver of a node: which one, from where, and its files on the node."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,15 +16,15 @@ from gpupool.wanted import File, GpuDriver
 
 PINS = "/etc/apt/preferences.d/gpupool-driver"
 NOUVEAU = "/etc/modprobe.d/gpupool-nouveau.conf"
-#: Makes the device files, before slurmd looks for them.
+#: Creates the device files before slurmd looks for them.
 DEVICES_UNIT = f"{UNITS}/gpupool-gpus.service"
-#: Prints what is wrong with a node's GPUs, in one line; nothing where they are as the inventory says.
+#: Prints what is wrong with a node's GPUs, in one line; nothing if they are as in the inventory.
 CHECK = "/usr/libexec/gpupool/gpus"
 SETTINGS = "/etc/gpupool/gpus.json"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the check of a node's GPUs, and for the driver its pins and the units that come before slurmd."""
+    """Yield the check of a node's GPUs, and for the driver its pins and the units that start before slurmd."""
     if node.has("compute") and cluster.drivers.gpu == "nvidia":
         yield from _check(cluster, node.devices)
     if wanted := driver_for(cluster, node):
@@ -35,13 +35,13 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def has_check(cluster: Cluster, node: Node) -> bool:
-    """Return whether the node runs jobs on real GPUs, which can be looked at."""
+    """Return whether the node runs jobs on real GPUs that can be checked."""
     return node.has("compute") and cluster.drivers.gpu == "nvidia" and _countable(node.devices)
 
 
 @lru_cache(maxsize=1024)
 def _check(cluster: Cluster, devices: tuple[Device, ...]) -> tuple[File, ...]:
-    """Return the check of nodes with these GPUs, and what it reads; none where they cannot be counted."""
+    """Return the check of nodes with these GPUs, and its settings; empty if the GPUs cannot be counted."""
     if not _countable(devices):
         return ()
     command = File(CHECK, fill("gpus", home=HOME, settings=SETTINGS), mode="0755")
@@ -49,12 +49,12 @@ def _check(cluster: Cluster, devices: tuple[Device, ...]) -> tuple[File, ...]:
 
 
 def _countable(devices: tuple[Device, ...]) -> bool:
-    """Return whether NVIDIA's are among some GPUs; False where only the driver knows how many GPUs slices are of."""
+    """Return whether there are GPUs of NVIDIA and all can be counted: for some MIG slices, only the driver can."""
     return bool(minors(devices)) and not any(device.is_guess for device in devices)
 
 
 def driver_of(cluster: Cluster, node: Node) -> Driver | None:
-    """Return the driver that a node shall have; None without real GPUs, or where the inventory says nothing of it."""
+    """Return the wanted driver of a node; None without real GPUs, or if the inventory sets none."""
     if cluster.drivers.gpu != "nvidia":
         return None
     driver = _by_node(cluster).get(node.name)
@@ -62,7 +62,7 @@ def driver_of(cluster: Cluster, node: Node) -> Driver | None:
 
 
 def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
-    """Return the packages of a node's driver; None where it shall have none."""
+    """Return the packages of a node's driver; None without a driver, or for one without a branch."""
     driver = driver_of(cluster, node)
     if driver is None or driver.branch is None:
         return None
@@ -72,16 +72,16 @@ def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
-    """Yield the repository that the driver comes from, if not from the distribution."""
+    """Yield the repository of the driver, if it is not the distribution."""
     driver = driver_of(cluster, node)
     if driver and driver.repository:
         yield driver.repository
 
 
 def settings(cluster: Cluster, devices: tuple[Device, ...]) -> str:
-    """Return what the check reads: GPUs by type, and the patterns of the names that they have by themselves."""
+    """Return the settings of the check: GPUs by type, and patterns of the names that nvidia-smi prints."""
     gpus = {
-        # a model that is in no table may have any name by itself
+        # A model that is in no table may have any name.
         card: {"count": count, "models": [pattern(model) if of_model(model) else ".*" for model in models or ("",)]}
         for card, (gpu, count) in _cards(devices).items()
         for models in [cluster.gpu_types[gpu].models]
@@ -91,7 +91,7 @@ def settings(cluster: Cluster, devices: tuple[Device, ...]) -> str:
 
 
 def _cards(devices: tuple[Device, ...]) -> dict[str, tuple[str, int]]:
-    """Return how many GPUs of NVIDIA there are by their type, with a type of their slices: slices are no GPUs."""
+    """Return the number of NVIDIA's GPUs by type, each with a GPU type of its slices; slices are not counted."""
     cards: dict[str, tuple[str, set[int]]] = {}
     for device in devices:
         if device.vendor == "nvidia":

@@ -1,14 +1,14 @@
-"""Which Debian packages a driver is made of."""
+"""The Debian packages of a driver."""
 
 from gpupool.nvidia.tables import Module, distributions, read, version
 from gpupool.wanted import GpuDriver
 
-#: Names that packages of a driver begin or end with, as apt_preferences(5) takes them.
+#: Beginnings and ends of the names of a driver's packages, as patterns of apt_preferences(5).
 PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
 
 
 def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> GpuDriver:
-    """Return the packages of a branch that a release of Debian has; KeyError for another branch."""
+    """Return the packages of a branch in a release of Debian; KeyError if the release does not have it."""
     row = read("packages")["debian"]
     series = _series(debian)
     own = series[branch]
@@ -33,7 +33,7 @@ def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> 
 
 
 def from_repository(branch: str, module: Module, exact: str | None) -> GpuDriver:
-    """Return the packages of a branch under the names that NVIDIA's own repository has."""
+    """Return the packages of a branch, with their names in NVIDIA's own repository."""
     rows = read("packages")["nvidia"]
     row = [each for each in rows if version(each["branch"]) <= version(branch)][-1]
     names = (row["module"][module], *row["held"])
@@ -42,7 +42,7 @@ def from_repository(branch: str, module: Module, exact: str | None) -> GpuDriver
 
 
 def _series(debian: str) -> dict[str, str]:
-    """Return by branch what its packages have in their names, such as `tesla-535-`."""
+    """Return the part of the package names by branch, such as `tesla-535-`."""
     return {
         branch: packages.driver.removeprefix("nvidia-").removesuffix("driver")
         for branch, packages in distributions()[debian].branches.items()

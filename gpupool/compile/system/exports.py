@@ -1,4 +1,4 @@
-"""What a fileserver gives to whom: /etc/exports.d/gpupool.exports and how nfsd runs."""
+"""The exports of a fileserver and their clients: /etc/exports.d/gpupool.exports, and nfsd's settings."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def exports_for(cluster: Cluster, node: Node) -> list[Export]:
-    """Return what a node exports by NFS, sorted by path; nothing where a testbed's directories stand for it."""
+    """Return what a node exports by NFS, sorted by path; empty if a testbed's directories replace it."""
     if not cluster.drivers.real_storage(node.name):
         return []
     exports = (
@@ -31,7 +31,7 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
 
 
 def exports_file(cluster: Cluster, node: Node) -> File:
-    """Return the file of a node's exports; lines of others stand in /etc/exports and stay there."""
+    """Return the file of a node's exports; other lines are in /etc/exports and stay there."""
     lines = ["# written by gpupool; your own lines belong in /etc/exports"]
     for export in exports_for(cluster, node):
         lines.append(" ".join([export.path, f"-{','.join(export.options)}", *export.clients]))
@@ -39,7 +39,7 @@ def exports_file(cluster: Cluster, node: Node) -> File:
 
 
 def nfs_conf(cluster: Cluster, node: Node) -> File:
-    """Return nfsd's settings: the versions it speaks, and 8 threads for each CPU, 8 to 128 in all."""
+    """Return nfsd's settings: NFS versions, and 8 threads for each CPU, 8 to 128 in total."""
     three = "y" if 3 in cluster.storage.nfs_versions else "n"
     four = "y" if 4 in cluster.storage.nfs_versions else "n"
     threads = min(max(8 * node.cpus, 8), 128)
@@ -51,12 +51,12 @@ def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes]
     real = [node for node in nodes if cluster.drivers.real_storage(mount.server, node.name)]
     if any(node.address is None for node in real):
-        # nodes that come and go have no address before they are there
+        # Nodes that come and go have no address before they exist.
         return (cluster.entry.network,)
     return tuple(node.address for node in real if node.address)
 
 
 def _options(mount: Mount) -> tuple[str, ...]:
     options = ("rw", "sync", "no_subtree_check", _SQUASH[mount.entry.squash], "crossmnt")
-    # nothing is given away before the dataset is there: clients would write below it
+    # With `mountpoint`, nothing is exported before the dataset is mounted: clients would write below it.
     return (*options, "mountpoint") if mount.dataset else options

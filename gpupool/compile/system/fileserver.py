@@ -1,4 +1,4 @@
-"""Files of a fileserver: its exports, and what ZFS has done by itself: snapshots and scrubs by schedule, health."""
+"""Files of a fileserver: its exports, and timers for ZFS snapshots, scrubs and health."""
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ _DAYS = {"weekly": 7, "monthly": 30, "quarterly": 91}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield all of them."""
+    """Yield the exports and the timers."""
     yield from exports.files(cluster, node)
     yield from timers(cluster, node)
 
 
 def timers(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what takes snapshots, scrubs pools and looks at their health; nothing where a node has no pools."""
+    """Yield timers that take snapshots, scrub pools and check their health; nothing on a node without pools."""
     if pools := pools_for(cluster, node):
         schedule = {it.name: it.snapshots for it in datasets_for(cluster, node) if it.snapshots}
         yield from snapshot_files(schedule)
@@ -34,7 +34,7 @@ def timers(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:
-    """Return the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many stay."""
+    """Return the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> count."""
     rows = [(name, kind, str(keep)) for name, kinds in schedule.items() for kind, keep in kinds.items()]
     description = "Snapshots of ZFS datasets that are due"
     return _files(SNAPSHOTS, "zfs-snapshots", description, "hourly", 60, _table("snapshots", rows))
@@ -48,7 +48,7 @@ def scrub_files(pools: Mapping[str, str]) -> list[File]:
 
 
 def health_files(pools: Collection[str]) -> list[File]:
-    """Return the files for the look at these pools, every ten minutes."""
+    """Return the files for the health check of these pools, every ten minutes."""
     return _files(HEALTH, "zfs-health", "Health of ZFS pools", "*:0/10", 30, None, tuple(pools))
 
 

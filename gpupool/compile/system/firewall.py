@@ -1,4 +1,4 @@
-"""A node's table of nftables: ports and nodes that are closed to the outside. All else is left to others' tables."""
+"""A node's table of nftables: ports and nodes that are closed to the outside. Other tables are not touched."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,10 +20,11 @@ Networks = tuple[IPv4Network, ...]
 
 @dataclass(frozen=True)
 class Rules:
-    """What a node refuses of new connections; connections that exist, and its own, are never touched.
+    """The new connections that a node refuses; existing and outgoing connections are never affected.
 
-    `ssh` are sshd's ports, `ssh_from` who may use them, less `ssh_never`. `ports` is a range of TCP ports (None: none)
-    and `ports_from` who may use these. `others_from` is for all other ports of TCP and UDP.
+    `ssh` are sshd's ports, `ssh_from` the networks that may use them, without `ssh_never`. `ports` is a range of TCP
+    ports (None: none), and `ports_from` the networks that may use them. `others_from` is for all other ports of TCP and
+    UDP.
     """
 
     ssh: tuple[int, ...]
@@ -34,7 +35,7 @@ class Rules:
     others_from: Networks
 
     def lets_in(self, address: IPv4Address, port: int) -> bool:
-        """Return whether a new TCP connection from an address to a port is let in."""
+        """Return whether a new TCP connection from an address to a port is accepted."""
         if port in self.ssh:
             return _holds(self.ssh_from, address) and not _holds(self.ssh_never, address)
         first, last = self.ports or (1, 0)
@@ -42,20 +43,20 @@ class Rules:
 
     @property
     def limited(self) -> dict[str, Networks]:
-        """What is not open to everywhere: the name of each such field, and its networks."""
+        """The fields that are not open to everywhere, name to networks."""
         fields = {"ssh_from": self.ssh_from, "ports_from": self.ports_from, "others_from": self.others_from}
         limited = {name: networks for name, networks in fields.items() if networks != EVERYWHERE}
         return limited | ({"ssh_never": self.ssh_never} if self.ssh_never else {})
 
 
 def rules(cluster: Cluster, node: Node) -> Rules:
-    """Return the rules of a node, whatever they refuse."""
+    """Return the rules of a node, even if they refuse nothing."""
     return _rules(cluster, is_closed(cluster, node), _gateways(cluster, node), _ports(cluster, node))
 
 
 @lru_cache(maxsize=64)
 def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tuple[int, int] | None) -> Rules:
-    """Return the rules of all nodes that are closed or not, and keep out these gateways' users, and have these ports.
+    """Return the rules of all nodes that are closed or not, refuse users of these gateways, and have these ports.
 
     `gateways` are addresses.
     """
@@ -64,7 +65,7 @@ def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tup
     others = collapsed([*_inside(cluster), *(vpn if "vpn" in access.outside else [])]) if closed else EVERYWHERE
     admins = [IPv4Network(network) for network in access.admin.networks]
     open_to = cluster.policies.dev_ports.open_to if cluster.policies.dev_ports else "all"
-    # without its networks the VPN is the site's alone to know, and the site's to let in
+    # If the inventory does not have the VPN's networks, the site itself must restrict access to it.
     everybody = ports is None or open_to == "all" or (open_to == "vpn" and not vpn)
     return Rules(
         ssh=tuple(sorted({22, access.admin.port_on_nodes})),
@@ -77,7 +78,7 @@ def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tup
 
 
 def is_closed(cluster: Cluster, node: Node) -> bool:
-    """Return whether a node cannot be reached from outside: it has none of the roles that can, and these are all."""
+    """Return whether a node cannot be reached from outside: `access.outside` has roles, and none of the node's."""
     access = cluster.access
     if not access.outside or ("vpn" in access.outside and not access.vpn):
         return False
@@ -85,7 +86,7 @@ def is_closed(cluster: Cluster, node: Node) -> bool:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the table and the unit that loads it, where there is anything to refuse."""
+    """Yield the table and the unit that loads it, if there is anything to refuse."""
     own = rules(cluster, node)
     if own.limited:
         yield File(RULES, _text(cluster, own))
@@ -93,12 +94,12 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def collapsed(networks: Iterable[IPv4Network]) -> Networks:
-    """Return the same addresses in as few networks as there can be, in their order."""
+    """Return the same addresses in as few networks as possible, in their order."""
     return tuple(collapse_addresses(networks))
 
 
 def without(networks: Iterable[IPv4Network], others: Iterable[IPv4Network]) -> Networks:
-    """Return networks less the addresses of others."""
+    """Return networks without the addresses of others."""
     left = list(networks)
     for other in others:
         left = [part for network in left for part in _less(network, other)]
@@ -117,13 +118,13 @@ def _holds(networks: Networks, address: IPv4Address) -> bool:
 
 @lru_cache(maxsize=4)
 def _inside(cluster: Cluster) -> Networks:
-    # machines of others may be part of the cluster, and have addresses of other networks
+    # Machines of other owners may be part of the cluster, with addresses in other networks.
     nodes = [IPv4Network(node.address) for node in cluster.nodes.values() if node.address]
     return collapsed([IPv4Network(cluster.entry.network), *nodes])
 
 
 def _gateways(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return the addresses of gateways whose users have no business on a node."""
+    """Return the addresses of gateways whose users must not connect to a node."""
     to = cluster.access.gateway_forwards_to
     if not to or node.name in to or node.has("gateway"):
         return ()

@@ -1,4 +1,4 @@
-"""The program by which each compute node checks itself, and its settings."""
+"""The program with which each compute node checks itself, and its settings."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SETTINGS = "/etc/gpupool/health.json"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program and what it is to look at."""
+    """Yield the program and its settings."""
     if node.has("compute") and wanted(cluster):
         yield from program("health")
         yield File(SETTINGS, json.dumps(settings(cluster, node), indent=1) + "\n")
@@ -25,7 +25,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
-    """Return what /etc/gpupool/health.json says; what is not to be checked is left out."""
+    """Return the content of /etc/gpupool/health.json, without checks that are not enabled."""
     health = cluster.slurm.health
     checks = health.checks if health else ()
     data: dict[str, Any] = {
@@ -41,7 +41,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
         environment = cluster.environment
         own = [environment.private_tmp, environment.job_directory.path if environment.job_directory else None]
         data["disk"] = {"paths": ["/", SPOOL, "/tmp", *filter(None, own)], "mib": health.disk_free}
-    # a container has the time of the machine under it
+    # A container has the clock of its host.
     if "clock" in checks and not cluster.drivers.contained(node.name):
         data["clock"] = True
     return data

@@ -1,4 +1,4 @@
-"""Container images that nodes fetch by themselves: a program, its list, and a timer that starts it."""
+"""Container images that nodes fetch: a program, its list, and a timer that starts it."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ SERVICE, TIMER = f"{UNITS}/gpupool-images.service", f"{UNITS}/gpupool-images.tim
 
 
 def images_for(cluster: Cluster, node: Node) -> list[Image]:
-    """Return the images that a node fetches; of a file on an export, one node fetches it for all."""
+    """Return the images that a node fetches; for a file on an export, one node fetches it for all."""
     return [image for image in cluster.software.images if node.name in _fetchers(cluster, image)]
 
 
@@ -32,7 +32,7 @@ def _fetchers(cluster: Cluster, image: Image) -> list[str]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program, its list, and its service and timer; nothing where a node fetches no image."""
+    """Yield the program, its list, and its service and timer; nothing on a node that fetches no image."""
     images = images_for(cluster, node)
     if not images:
         return

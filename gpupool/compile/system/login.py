@@ -1,4 +1,4 @@
-"""Variables that the inventory gives to login shells."""
+"""Variables that the inventory sets in login shells."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ PROFILE = "/etc/profile.d/gpupool-environment.sh"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what login shells read, where people work."""
+    """Yield the profile of login shells, on nodes where users work."""
     if cluster.environment.login and node.has("head", "compute"):
         values = {name: in_shell(value) for name, value in cluster.environment.login.items()}
         yield File(PROFILE, fill("login.sh", cluster=cluster, values=values))

@@ -1,4 +1,4 @@
-"""What users read of a tool: its `--help` and its page for man, made of the same data."""
+"""The `--help` text and the man page of each users' tool, made from the same data."""
 
 import argparse
 import textwrap
@@ -12,7 +12,7 @@ FOLDER = "/usr/local/share/man/man1"
 
 @dataclass(frozen=True)
 class Page:
-    """A tool in one line, how it is called, what it does in paragraphs, its options and examples with their texts."""
+    """A tool: its summary in one line, synopsis, description in paragraphs, and its options and examples with texts."""
 
     name: str
     summary: str
@@ -24,7 +24,7 @@ class Page:
 
     @property
     def path(self) -> str:
-        """Where man looks for it."""
+        """The path where man finds it."""
         return f"{FOLDER}/{self.name}.1"
 
 
@@ -40,7 +40,7 @@ def shown(page: Page) -> str:
 
 
 def roff(page: Page) -> str:
-    """Return the page for man."""
+    """Return the man page."""
     lines = [
         '.\\" Written by gpupool; changes made here are undone by the next apply.',
         f'.TH "{page.name.upper()}" 1 "" gpupool "User Commands"',
@@ -62,13 +62,13 @@ def roff(page: Page) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text in which roff sees no commands; a minus is one that can be copied to a shell."""
+    """Return text without roff commands; a minus sign can be copied to a shell."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
 def _of_parser(parser: argparse.ArgumentParser) -> tuple[tuple[str, str], ...]:
-    """Return the options of a program as its own --help lists them."""
+    """Return the options of a program, as its --help lists them."""
     rows = []
     for action in parser._actions:
         value = action.metavar or ("{" + ",".join(map(str, action.choices)) + "}" if action.choices else "")

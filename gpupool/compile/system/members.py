@@ -1,4 +1,4 @@
-"""Accounts whose users are the members of groups in the directory, and what each of these users has in slurmdbd."""
+"""Accounts whose users are members of groups in the directory, and the record of each such user in slurmdbd."""
 
 from datetime import date
 
@@ -9,7 +9,7 @@ from gpupool.wanted import Roster
 
 
 def roster_for(cluster: Cluster, today: date | None = None) -> Roster | None:
-    """Return whose members are whose users; None without a directory, or where no account has members from it."""
+    """Return the roster of accounts with members from the directory; None without a directory or such accounts."""
     directory = cluster.directory
     if directory is None or not cluster.newcomers:
         return None

@@ -1,4 +1,4 @@
-"""Environment modules: a file for each module, all of them below one directory, and where Lmod finds it."""
+"""Environment modules: a file for each module, all below one directory, and the profile that adds it to Lmod's."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -23,11 +23,11 @@ def modules_for(cluster: Cluster, node: Node) -> tuple[Module, ...] | None:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the module files, and what login shells read."""
+    """Yield the module files, and the profile of login shells."""
     modules, own = cluster.software.modules, modules_for(cluster, node)
     if modules is None or own is None:
         return
-    # lmod.sh puts them first one after the other: the last one wins
+    # lmod.sh prepends the paths one by one, so the last one has priority.
     paths = ":".join((*reversed(modules.paths), MODULES))
     yield File(PROFILE, fill("modules.sh", cluster=cluster, paths=paths))
     for module in own:
@@ -42,7 +42,7 @@ def module_file(cluster: Cluster, module: Module) -> str:
         **({"about": module.about} if module.about else {}),
         "conflicts": module.conflicts,
         "needs": module.needs,
-        # the last of several that are prepended to a variable comes first in it
+        # Of several paths that are prepended to a variable, the last one comes first in it.
         "prepend": [
             {"name": name, "path": _absolute(prefix, path)}
             for name, paths in module.prepend.items()

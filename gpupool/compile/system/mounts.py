@@ -1,4 +1,4 @@
-"""The unit files by which systemd makes a mount: systemd.mount(5), systemd.automount(5)."""
+"""The systemd unit files of a mount: systemd.mount(5), systemd.automount(5)."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ def with_units(mount: Mount) -> Mount:
 
 
 def unit_name(path: str, kind: str = "mount") -> str:
-    """Return the name that the unit of `path` must have, as `systemd-escape --path --suffix=KIND` says."""
+    """Return the unit name for `path`, as `systemd-escape --path --suffix=KIND` prints it."""
     parts = "/".join(part for part in path.split("/") if part)
     if not parts:
         return f"-.{kind}"
@@ -38,12 +38,12 @@ def unit_text(mount: Mount) -> str:
     remote = _REMOTE.fullmatch(mount.fstype)
     after, options = "", mount.options
     if remote:
-        # a unit that failed five times in ten seconds would be given up, and its automount with it: then people
-        # would write to the empty directory below
+        # systemd gives up a unit that failed five times in ten seconds, and its automount with it: users would then
+        # write to the empty directory below.
         after = "StartLimitIntervalSec=0\nAfter=network-online.target\nWants=network-online.target\n"
-        # nothing of a boot waits for it
+        # The boot does not wait for it.
         options = f"{options},nofail"
-    # twice the patience of a run: a boot with every node asking at once is slower than one apply
+    # Twice the time limit of a run: a boot at which every node asks at the same time is slower than one apply.
     seconds = str(2 * mount.timeout) if mount.timeout else "infinity"
     return (
         f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}\n{after}\n"
@@ -53,12 +53,13 @@ def unit_text(mount: Mount) -> str:
 
 
 def automount_text(mount: Mount) -> str:
-    """Return the unit file by which systemd waits at a mount's place for somebody to look; it never unmounts.
+    """Return the unit file of an automount, with which systemd mounts at the first access; it never unmounts.
 
-    It begins to mount at once, so that df shows it after a boot; what a target of the boot wants itself it waits for.
+    The automount also starts the mount at once, so that df shows it after a boot. A target of the boot must not want
+    the mount itself, because it would wait for it.
     """
     mount_unit = unit_name(mount.path)
-    # log-ins wait for a home.mount that has begun: systemd's own systemd-user-sessions.service comes after it
+    # Log-ins would wait for a home.mount that has begun: systemd-user-sessions.service is ordered after it.
     wants = "" if mount_unit == "home.mount" else f"Wants={_percent(mount_unit)}\n"
     return (
         f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, at first access\n"

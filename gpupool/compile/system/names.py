@@ -1,4 +1,4 @@
-"""Names and addresses: /etc/hosts, the same on every node, so that no name service is a prerequisite."""
+"""Names and addresses: /etc/hosts, the same on every node, so that no name service is needed."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -9,7 +9,7 @@ from gpupool.wanted import File
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the node's own name, and everybody's."""
+    """Yield the node's host name, and the names of all nodes."""
     yield File("/etc/hostname", f"{node.name}\n")
     yield File("/etc/hosts", hosts(cluster))
 

@@ -1,4 +1,4 @@
-"""Debian packages that a node's roles need; one list a node, so that one apt-get installs it."""
+"""Debian packages that a node's roles need: one list per node, so that one apt-get installs it."""
 
 from collections.abc import Iterator
 
@@ -63,10 +63,10 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     if pools_for(cluster, node):
         wanted.add("zfsutils-linux")
         if not cluster.drivers.testbed:
-            # a testbed's kernel brings the module along; Debian's has it built, for which it needs the headers
+            # A testbed's kernel has the module; Debian's kernel needs it built, and for that the headers.
             wanted |= {"linux-headers-amd64", "zfs-dkms"}
     if cluster.policies.head_nodes and node.has("head"):
-        wanted.add("libpam-systemd")  # without it sessions are in no slice of their user
+        wanted.add("libpam-systemd")  # without it, sessions are not in their user's slice
     wanted |= directory.packages(cluster)
     wanted |= docker.packages(cluster, node) | singularity.packages(cluster, node)
     own = [file.path for file in tools.files(cluster, node)]
@@ -90,7 +90,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def versions_for(cluster: Cluster, node: Node) -> dict[str, str]:
-    """Return the version of each package of a node that has to have one."""
+    """Return the versions that the inventory sets for packages of a node."""
     pairs = (package.partition("=") for package in _of_roles(cluster, node))
     return {name: version for name, pinned, version in sorted(pairs) if pinned}
 

@@ -9,7 +9,7 @@ from gpupool.wanted import User
 
 
 def groups_for(cluster: Cluster) -> dict[str, int]:
-    """Return every unix group: one for each account with a gid, and `people` for users of accounts without."""
+    """Return every Unix group: one for each account with a gid, and `people` for users of accounts without."""
     groups = {account.name: account.entry.gid for account in cluster.accounts.values() if account.entry.gid}
     if any(user.gid is None for user in cluster.users.values()):
         groups["people"] = PEOPLE_GID
@@ -17,7 +17,7 @@ def groups_for(cluster: Cluster) -> dict[str, int]:
 
 
 def people_for(cluster: Cluster, node: Node) -> list[User]:
-    """Return the users of a node; where the homes are not mounted they get a local one."""
+    """Return the users of a node, with a local home where the homes are not mounted."""
     shared = cluster.home_export
     has_homes = shared is None or node.name in shared.clients
     return [
@@ -36,6 +36,6 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
 
 
 def managed_groups(cluster: Cluster) -> list[str]:
-    """Return the groups that users of the inventory are taken out of where it does not say that they are members."""
+    """Return the groups from which gpupool removes users of the inventory who are not its members there."""
     accounts = [name for name, account in cluster.accounts.items() if account.entry.gid]
     return [*accounts, *([docker.GROUP] if cluster.software.docker else [])]

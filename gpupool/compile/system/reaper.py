@@ -1,4 +1,4 @@
-"""What ends processes that users have left where they should not be: outside of jobs, and VS Code's servers."""
+"""The reaper, which ends processes that users have left outside of jobs, and VS Code's servers."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from gpupool.wanted import File
 
 SETTINGS = "/etc/gpupool/reaper.json"
 _PATIENCE = 10  # seconds from SIGTERM to SIGKILL
-_EVERY = {"strays": 600, "vscode": 3600}  # seconds; that of strays where `timers` has none
+_EVERY = {"strays": 600, "vscode": 3600}  # seconds; that of strays if `timers` has none
 _UNIT = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode"}
 _COMMAND = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode-kill"}
 _PURPOSE = {
@@ -22,9 +22,9 @@ _PURPOSE = {
 
 
 def kinds(cluster: Cluster, node: Node) -> dict[str, int]:
-    """Return what is ended on a node, each with the seconds from one run to the next; nothing on most nodes.
+    """Return what is ended on a node, each with the seconds between two runs; empty on most nodes.
 
-    Strays are ended on compute nodes only, and on none where users log in to work.
+    Strays are ended on compute nodes only, and not on heads, where users log in to work.
     """
     policies, rules = cluster.policies, {}
     if policies.reaper and node.has("compute") and not node.has("head"):
@@ -38,7 +38,7 @@ def kinds(cluster: Cluster, node: Node) -> dict[str, int]:
 
 
 def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
-    """Return what /etc/gpupool/reaper.json says."""
+    """Return the content of /etc/gpupool/reaper.json."""
     here, reaper = kinds(cluster, node), cluster.policies.reaper
     data: dict[str, Any] = {
         "about": f"Written by gpupool from the inventory of {cluster.name}; "
@@ -50,7 +50,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
             "patience": _PATIENCE,
             "spare_users": list(reaper.spare_users),
             "spare_containers": reaper.spare_docker_of_jobs,
-            # their sessions are a part of their jobs there, and what they leave goes when the job does
+            # Their sessions belong to their jobs there, and end with the job.
             "spare_users_with_jobs": cluster.access.compute_ssh == "allocated",
         }
     if "vscode" in here:

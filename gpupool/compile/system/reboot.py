@@ -7,7 +7,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-#: Before /usr/sbin in root's and sudo's PATH.
+#: Found before /usr/sbin in the PATH of root and of sudo.
 COMMANDS = tuple(f"/usr/local/sbin/{name}" for name in ("halt", "poweroff", "reboot", "shutdown"))
 APT = "/etc/apt/apt.conf.d/90gpupool-reboot"
 
@@ -18,13 +18,13 @@ def guards(cluster: Cluster, node: Node) -> bool:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Return the commands that look for jobs first, and what keeps unattended-upgrades from a reboot of its own."""
+    """Return the commands that look for jobs first, and a setting that keeps unattended-upgrades from rebooting."""
     return iter(_files(cluster, node.slurm_name.removeprefix(node.name)) if guards(cluster, node) else ())
 
 
 @lru_cache(maxsize=64)
 def _files(cluster: Cluster, domain: str) -> tuple[File, ...]:
-    """Return the files of all nodes whose name in Slurm is the host name and `domain`: they do not have the name."""
+    """Return the files of all nodes whose NodeName is the host name and `domain`: the files do not contain the name."""
     text = fill("reboot", cluster=cluster, domain=domain)
     return (
         *(File(path, text, mode="0755") for path in COMMANDS),

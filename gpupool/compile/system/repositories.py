@@ -8,11 +8,11 @@ from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 SOURCES = "/etc/apt/sources.list.d"
-#: Debian's components that the node's own sources leave out; its text is known on the node alone.
+#: Debian's components that the node's own sources lack; only the node knows the text of this file.
 COMPONENTS = f"{SOURCES}/gpupool-components.sources"
 KEYRINGS = "/etc/apt/keyrings"
 
-#: What uses repositories. Each yields the names, as in `software.repositories`, of those that a node needs.
+#: Functions that yield the names, as in `software.repositories`, of the repositories that a node needs.
 USERS: tuple[Callable[[Cluster, Node], Iterable[str]], ...] = (
     driver.repositories,
     docker.repositories,
@@ -21,7 +21,7 @@ USERS: tuple[Callable[[Cluster, Node], Iterable[str]], ...] = (
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the source and the key of each repository that something on the node uses, and what is taken from it."""
+    """Yield the source and the key of each repository that the node uses, and apt's pin for Singularity."""
     for name in sorted({name for used_by in USERS for name in used_by(cluster, node)}):
         repository = cluster.software.repositories[name]
         keyring = f"{KEYRINGS}/gpupool-{name}.asc"

@@ -1,4 +1,4 @@
-"""What users' sessions may take: open files everywhere, and on heads each user's share of CPU, memory and processes."""
+"""Limits of users' sessions: open files everywhere, and on heads each user's share of CPU, memory and processes."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from gpupool.wanted import File
 
 LIMITS = "/etc/security/limits.d/gpupool.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool.conf"
-#: Read after gpupool.conf of the fence around GPUs: on a head that runs jobs what the inventory says of heads counts.
+#: Read after gpupool.conf, which denies GPUs: on a head that runs jobs, the inventory's shares for heads apply.
 SHARE = f"{UNITS}/user-.slice.d/gpupool.head.conf"
-#: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
+#: A drop-in of the same name for one slice: systemd reads it instead of the other one, systemd.unit(5).
 ROOT_SHARE = f"{UNITS}/user-0.slice.d/gpupool.head.conf"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what PAM, logind and systemd read when a session begins."""
+    """Yield the files that PAM, logind and systemd read when a session begins."""
     policies = cluster.policies
     if policies.nofile:
         yield File(LIMITS, fill("limits.conf", cluster=cluster))
@@ -29,14 +29,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def watched(cluster: Cluster, node: Node) -> list[str]:
-    """Return what logind and systemd have to read again when it changes; the fence's too, as its stamp is the same."""
+    """Return the files that logind and systemd must read again after a change; those that deny GPUs share the stamp."""
     if not (cluster.policies.head_nodes and node.has("head")):
         return []
     return [SHARE, ROOT_SHARE, LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
 
 
 def watched_of_jobs(cluster: Cluster, node: Node) -> list[str]:
-    """Return what logind has to read again when it changes; the fence's files too, as its stamp is the same."""
+    """Return the files that logind must read again after a change; those that deny GPUs share the stamp."""
     if not jobs.cleans(cluster, node):
         return []
     return [jobs.LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

@@ -1,4 +1,4 @@
-"""Singularity, which is Apptainer: its settings, where users keep what is temporary, numbers for those who build."""
+"""Singularity (Apptainer): its settings, users' scratch directories, and subordinate ids for building images."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from gpupool.compile.of_user import in_shell
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-#: Debian's package; it brings the command singularity, too.
+#: Debian's package, which also has the command singularity.
 PACKAGE = "apptainer"
 SETTINGS = "/etc/apptainer/apptainer.conf"
 SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
@@ -18,26 +18,26 @@ PIN = "/etc/apt/preferences.d/gpupool-singularity"
 
 
 def packages(cluster: Cluster, node: Node) -> set[str]:
-    """Return the names of the packages that singularity needs; its own where a repository has it."""
+    """Return the names of the packages that Singularity needs; with its own if a repository has it."""
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return set()
-    # Debian's does not ask for squashfuse, and without it unpacks the whole image each time that one is run
+    # Debian's package does not depend on squashfuse; without it, the whole image is unpacked at each run.
     mounts = [] if cluster.drivers.contained(node.name) else ["squashfuse"]
     return {"uidmap", *mounts, *([] if fetched_for(cluster, node) else [PACKAGE])}
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
-    """Yield the repository that has the package, where a node needs one."""
+    """Yield the repository with the package, if a node needs one."""
     singularity = singularity_on(cluster, node)
     if singularity and singularity.repository:
         yield singularity.repository
 
 
 def pin(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what tells apt to take this package, and no other, from the repository: it may have all of a release.
+    """Yield the pin with which apt takes only this package from the repository, which may have all of a release.
 
-    Where other things are taken from the repository, too, they stay as they are.
+    If other packages also come from the repository, they are not pinned.
     """
     for name in repositories(cluster, node):
         repository = cluster.software.repositories[name]
@@ -45,24 +45,24 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
         others = {it.repository for it in (cuda, *cuda.overrides)} if cuda else set()
         others |= {docker.toolkit} if docker else set()
         if repository.suite.endswith("/") or repository.suite in (cluster.software.debian, "stable"):
-            # of the same release as the distribution: only its host tells it from that
+            # The repository has the distribution's release, so only its host differs.
             pins = [f"origin {re.sub(r'^[a-z]+://([^/@]*@)?|[:/].*', '', repository.url)}"]
             alone = False
         else:
-            # a suite is a name (sid) or what it is at the time (unstable)
+            # A suite is a codename (sid) or an archive name (unstable).
             pins = [f"release n={repository.suite}", f"release a={repository.suite}"]
             alone = name not in others
         yield File(PIN, fill("apt-pin", package=PACKAGE, pins=pins, alone=alone))
 
 
 def fetched_for(cluster: Cluster, node: Node) -> Download | None:
-    """Return where the package of a node is, if no repository has it."""
+    """Return the download of a node's package, if no repository has it."""
     singularity = singularity_on(cluster, node)
     return singularity.package if singularity and not singularity.repository else None
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield its files; nothing where a node has none."""
+    """Yield Singularity's files; nothing on a node without it."""
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return
@@ -72,7 +72,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def builders_for(cluster: Cluster, node: Node) -> list[str]:
-    """Return the users who get numbers of users and groups for building images, by uid; none where nobody may."""
+    """Return the users who get subordinate ids for building images, by uid; empty if builds are not allowed."""
     singularity = singularity_on(cluster, node)
     if singularity is None or not singularity.fakeroot:
         return []

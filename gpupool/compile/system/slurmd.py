@@ -1,4 +1,4 @@
-"""slurmd: its settings, its drop-in, and what clears its folders at boot."""
+"""slurmd: its settings, its drop-in, and a rule that clears its directories at boot."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,13 +15,13 @@ from gpupool.slurm.keys.tables import own as own_keys
 from gpupool.wanted import File
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
-# The unit that holds all jobs of the node; its name begins with the node's where several slurmd may share a machine.
+# The scope of all jobs of the node; its name begins with the node's if several slurmd may share a machine.
 _SCOPE = "*slurmstepd.scope"
-_LISTED = 20  # keys that a file of slurmd names one by one
+_LISTED = 20  # keys that a file of slurmd lists one by one
 
 
 def compute(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Return what slurmd reads, its drop-in, and what clears its folders at boot: the same on all compute nodes."""
+    """Yield slurmd's settings, its drop-in, and the rule for its directories: the same on all compute nodes."""
     return iter(_files(cluster) if node.has("compute") else ())
 
 
@@ -37,17 +37,17 @@ def _files(cluster: Cluster) -> tuple[File, ...]:
 
 @lru_cache(maxsize=4)
 def slurmd_default(cluster: Cluster) -> str:
-    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    """Return /etc/default/slurmd, with which slurmd gets its configuration from the controllers."""
     options = [f"--conf-server {','.join(servers(cluster))}"]
     if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
-        # a container is younger than the machine under it, and Slurm looks at the machine's boot
+        # A container starts after the machine under it, and Slurm looks at the machine's boot time.
         options.append("-b")
     values = {"variable": "SLURMD_OPTIONS", "options": " ".join(options), "at_start": list(_at_start(cluster))}
     return fill("default", cluster=cluster, **values)
 
 
 def _at_start(cluster: Cluster) -> Iterator[str]:
-    """Yield what slurmd reads of the controllers' files only when it starts: it restarts when these lines change."""
+    """Yield the lines that slurmd reads only when it starts: a change of them restarts it."""
     texts = (("slurm.conf", slurm_conf(cluster)), ("gres.conf", gres_conf(cluster)))
     read = [
         f"{place}={value}"
@@ -60,12 +60,12 @@ def _at_start(cluster: Cluster) -> Iterator[str]:
     yield "# of what the controllers give out, slurmd reads this only when it starts:"
     if len(read) < _LISTED:
         yield from (f"# {line}" for line in read)
-    else:  # in this version it reads all nodes so
+    else:  # this release reads all nodes only at start
         yield f"# {len(read)} keys, sha256 {sha256(chr(10).join(read).encode()).hexdigest()}"
 
 
 def slurmd_folders(cluster: Cluster) -> str:
-    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    """Return the drop-in of tmpfiles.d that removes leftovers of jobs at boot, after a crash."""
     return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
 
 

@@ -1,4 +1,4 @@
-"""Tops of labs' spaces, homes and folders of people, where a node makes them, as plain data."""
+"""Top directories of labs' spaces, homes and users' folders, on the nodes that create them, as plain data."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
 
 
 def tops_for(cluster: Cluster, node: Node) -> list[Space]:
-    """Return the tops on a fileserver: of its exports with labs' spaces or a mode, and of each account's user spaces.
+    """Return the top directories of a fileserver: of exports with labs' spaces or a mode, and of accounts' user spaces.
 
-    Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
+    If labs share an export, it belongs to the group of none: each lab may write by ACL, and its files have the lab's
     group, so the set-gid bit is left out.
     """
     tops: dict[str, Space] = {}
@@ -31,9 +31,9 @@ def tops_for(cluster: Cluster, node: Node) -> list[Space]:
 
 
 def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
-    """Return the places of members' own folders in the spaces that a node keeps, path -> uid.
+    """Return the paths of members' folders in the spaces that a node keeps, path -> uid.
 
-    Members make these themselves, or do not: anybody else who may write there may have been first.
+    Members create these themselves, or not: another user who may write there may have been first.
     """
     owners: dict[str, int] = {}
     called = cluster.storage.space_rules.user_dir
@@ -46,12 +46,12 @@ def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
 
 
 def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
-    """Return the exports that a node looks after, each with its path there."""
+    """Yield the exports that a node keeps, each with its path there."""
     for mount in cluster.mounts:
         if mount.server == node.name:
             yield mount, mount.path
         elif cluster.drivers.testbed and mount.server not in cluster.nodes and node.name in mount.nodes[:1]:
-            # a testbed without the server: its first client stands for it
+            # In a testbed without the server, its first client keeps the export.
             yield mount, mount.at
 
 
@@ -63,10 +63,10 @@ def _top(cluster: Cluster, path: str, accounts: list[str]) -> Space:
 
 
 def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
-    """Return (path on the server, account) of what lies between an export and the users' own folders."""
+    """Yield (path on the server, account) of the directories between an export and users' folders."""
     for space in cluster.storage.user_spaces:
         above = space.path.rpartition("/")[0]
-        # letters of names are no places of their own
+        # Directories for letters of names are not separate ones.
         while (last := above.rpartition("/"))[2] in ("{user[0]}", "{id[0]}"):
             above = last[0]
         if "{account}" not in above or "{user" in above or "{id" in above:
@@ -77,7 +77,7 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
 
 
 def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
-    """Return the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
+    """Return the users' folders on a node: in the user spaces that it serves, and in its local directories."""
     folders: dict[str, Folder] = {}
     for user in cluster.users.values():
         gid = user.gid or PEOPLE_GID
@@ -85,7 +85,7 @@ def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
             at = of_user(space.path, user.name, user.account)
             path = _here(cluster, node, at)
             if path and at != user.home:
-                # people of one account may read each other's
+                # Users of one account may read each other's files.
                 folders[path] = Folder(path, user.uid, gid, "2750")
         for local in cluster.storage.local:
             if local.user_dirs and node.name in cluster.select(local.where):
@@ -95,7 +95,7 @@ def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
 
 
 def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
-    """Return the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
+    """Return the homes that a node creates: shared ones on their server, local ones where those are not mounted."""
     shared, mode = cluster.home_export, cluster.policies.home_mode or cluster.storage.home.mode
     paths: dict[str, User] = {}
     for user in cluster.users.values():
@@ -107,7 +107,7 @@ def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
 
 
 def members_homes(cluster: Cluster, node: Node) -> list[str]:
-    """Return the paths of homes that a node makes for members from the directory, with {user} in them."""
+    """Return the paths, with {user}, of homes that a node creates for members from the directory."""
     shared, pattern = cluster.home_export, cluster.storage.home.path
     if not cluster.newcomers:
         return []
@@ -126,14 +126,14 @@ def _lets_people_in(cluster: Cluster, node: Node) -> bool:
 
 
 def skeleton(cluster: Cluster) -> dict[str, str]:
-    """Return the files that a new home has besides the node's /etc/skel."""
+    """Return the files of a new home, besides those of the node's /etc/skel."""
     conda = cluster.software.conda
     prefix = conda.installer.prefix if conda and conda.installer else ""
     return {".bashrc": fill("skel.bashrc", prefix=prefix)} if conda and conda.bashrc_hook else {}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Return the file by which login shells get the variables of user spaces, where people work."""
+    """Yield the profile that sets the variables of user spaces in login shells, where these are mounted."""
     mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
     named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
     here = [
@@ -152,7 +152,7 @@ def _is_warned(cluster: Cluster, top: str) -> bool:
 
 
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:
-    """Return the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
+    """Return the path of a client as it is on the node that keeps its export; None on other nodes."""
     kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
     mount, path = max(kept, key=lambda pair: len(pair[0].at), default=(None, ""))
     return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None

@@ -1,4 +1,4 @@
-"""sshd's drop-in: who gets in, which variables a client may send, and agents; and by which names nodes are known."""
+"""sshd's settings: who may log in, which variables a client may send, agents; and nodes' names in known hosts."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -8,12 +8,12 @@ from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-#: The hosts whose word sshd takes for who their users are.
+#: Hosts that sshd trusts to state their users (host-based authentication).
 TRUSTED_HOSTS = "/etc/ssh/shosts.equiv"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the stack of PAM that the drop-in of /etc/ssh/sshd_config.d names, then the drop-in."""
+    """Yield the PAM stack that sshd's drop-in names, the drop-in, and the files of host-based log-in."""
     yield from access.pam(cluster, node)
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
@@ -34,14 +34,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def _trusted(cluster: Cluster) -> str:
-    # sshd looks for the address
+    # sshd compares the address.
     names = (name for node in cluster.having("head") for name in (node.address, node.name, node.fqdn) if name)
     return "".join(f"{name}\n" for name in names)
 
 
 @lru_cache(maxsize=4)
 def names_of_nodes(cluster: Cluster) -> dict[str, str]:
-    """Return all names of each node in one word, as a line of known hosts begins: name,name.domain,address."""
+    """Return all names of each node as one field of known hosts: name,name.domain,address."""
     return {
         node.name: ",".join(dict.fromkeys((node.name, node.fqdn, node.address)))
         for node in cluster.nodes.values()

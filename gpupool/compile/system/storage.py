@@ -1,4 +1,4 @@
-"""What of the cluster's storage a node has: exports it serves, mounts, links, directories of its own."""
+"""The storage of a node: exports that it serves, mounts, links and local directories."""
 
 from collections.abc import Iterator
 
@@ -8,18 +8,18 @@ from gpupool.compile.system.mounts import with_units
 from gpupool.compile.system.spaces import tops_for
 from gpupool.wanted import Directory, File
 
-#: What the kernel calls a kind of file system; nothing for one that may be any.
+#: The kernel's names of file systems; empty if it may be any.
 _KERNELS = {"weka": "wekafs", "plain": ""}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the unit files of its mounts."""
+    """Yield the unit files of a node's mounts."""
     for mount in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
         yield from mount.units
 
 
 def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return the mounts that a node makes as a client, in inventory order, through the cluster's storage driver."""
+    """Return the mounts that a node makes as a client, in inventory order; bind mounts on a testbed."""
     return [
         with_units(
             _network(cluster, mount)
@@ -32,8 +32,8 @@ def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
 
 
 def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return the mounts that others make on a node, in inventory order: without units."""
-    # what stands for one in a container is of another kind
+    """Return the mounts that the site makes on a node, in inventory order, without units."""
+    # In a container, a replacement has another type.
     contained = cluster.drivers.contained(node.name)
     return [
         wanted.Mount(
@@ -48,26 +48,26 @@ def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
 
 
 def used_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return all that shall be mounted on a node, by whomever; in inventory order."""
+    """Return all mounts that a node must have, by gpupool and by the site, in inventory order."""
     order = {mount.at: number for number, mount in enumerate(cluster.mounts)}
     return sorted((*mounts_for(cluster, node), *theirs_for(cluster, node)), key=lambda mount: order[mount.path])
 
 
 def needed_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return what must be mounted on a node by others before it makes directories there."""
+    """Return the site's mounts that must exist on a node before it creates directories there."""
     own = {it.at for it in cluster.mounts if it.by_site and it.server == node.name}
     return [it for it in theirs_for(cluster, node) if it.path in own]
 
 
 def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return the mounts of a server that stand for its own disks; none where it has them."""
+    """Return the mounts of a server that replace its own disks; empty if it has real ones."""
     if cluster.drivers.real_storage(node.name):
         return []
     return [with_units(_stand_in(cluster, mount, mount.path)) for mount in served_by(cluster, node)]
 
 
 def _stand_in(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
-    # a directory that all nodes of a testbed share, bound to its place
+    # A directory that all nodes of a testbed share, bound to its path.
     return wanted.Mount(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
 
 
@@ -75,11 +75,12 @@ def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
     if mount.entry.fs == "ceph":
         options = ("_netdev", "noatime", *mount.entry.options)
         return wanted.Mount(mount.at, mount.source, "ceph", ",".join(options), automount=True)
-    # hard: a server that is away makes programs wait, it does not make them lose data
+    # hard: while the server is down, programs wait instead of losing data.
     fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
     options = ("_netdev", "hard", "noatime", f"vers={version}")
     if mount.holds(cluster.slurm.state):
-        # slurmctld's unit needs it, and no unit of systemd tries a mount twice: so mount.nfs itself does, for a week
+        # slurmctld's unit requires this mount, and systemd never retries a mount: so mount.nfs itself retries, for a
+        # week.
         options = (*options, "retry=10080", *mount.entry.options)
         return wanted.Mount(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
     return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.entry.options)), automount=True)
@@ -91,7 +92,7 @@ def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
 
 
 def local_for(cluster: Cluster, node: Node) -> list[Directory]:
-    """Return the node's own directories; with `user_dirs` the inventory's mode is that of the users' own."""
+    """Return the node's local directories; with `user_dirs`, the inventory's mode is that of users' folders in them."""
     return [
         Directory(local.path, mode="1777" if local.user_dirs else local.mode)
         for local in cluster.storage.local
@@ -100,7 +101,7 @@ def local_for(cluster: Cluster, node: Node) -> list[Directory]:
 
 
 def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
-    """Return the directories behind a server's exports; those of labs' spaces are not among them."""
+    """Return the directories of a server's exports, without those of labs' spaces."""
     tops = {top.path for top in tops_for(cluster, node)}
     return [Directory(it.path) for it in served_by(cluster, node) if it.path not in tops]
 

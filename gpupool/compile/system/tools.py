@@ -1,4 +1,4 @@
-"""Small programs of ours for the people of a cluster."""
+"""Small programs of ours for the users of a cluster."""
 
 import json
 import shlex
@@ -20,13 +20,13 @@ BIN = "/usr/local/bin"
 SETTINGS = "/etc/gpupool/gpu_usage.json"
 ALIASES = "/etc/profile.d/gpupool-slurm-aliases.sh"
 EXAMPLES = "/usr/local/share/gpupool/examples"
-#: Where users of a node ask for the queue, and the directory of the answer.
+#: The socket at which users of a node ask for the queue, and the directory of the answer.
 SOCKET, ANSWER = "/run/gpupool-queue.sock", "/run/gpupool-queue"
 SOCKET_UNIT, SERVICE_UNIT = f"{UNITS}/gpupool-queue.socket", f"{UNITS}/gpupool-queue.service"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the programs that a node has, with their manual pages. Of a tool that is listed twice the last counts."""
+    """Yield the programs of a node, with their man pages; of a tool that is listed twice, the last one counts."""
     here = {tool.name: tool for tool in cluster.tools if node.name in cluster.select(tool.where)}
     for name, tool in here.items():
         if name in MAKERS:
@@ -56,7 +56,7 @@ def sbash(cluster: Cluster, tool: Tool) -> str:
 
 
 def settings(cluster: Cluster) -> dict[str, Any]:
-    """Return what /etc/gpupool/gpu_usage.json says; all users may read it, so nothing that Slurm hides from them."""
+    """Return the content of gpu_usage.json, which all users may read: without anything that Slurm hides from them."""
     hidden = set(cluster.scheduler.private_data)
     accounts = {} if hidden & {"accounts", "all"} else cluster.accounts
     compute = () if hidden & {"nodes", "all"} else cluster.having("compute")
@@ -76,18 +76,18 @@ def settings(cluster: Cluster) -> dict[str, Any]:
 
 
 def is_private(cluster: Cluster) -> bool:
-    """Return whether Slurm shows users their own jobs only: then nobody may share what it says."""
+    """Return whether Slurm shows users their own jobs only: then its answers must not be shared."""
     return bool({"jobs", "all"} & set(cluster.scheduler.private_data))
 
 
 def shares_queue(cluster: Cluster, node: Node) -> bool:
-    """Return whether a node has the service by which its users share what squeue says."""
+    """Return whether a node has the service with which its users share squeue's answers."""
     wanted = any(tool.name == "gpu_usage" and node.name in cluster.select(tool.where) for tool in cluster.tools)
     return wanted and not is_private(cluster)
 
 
 def job(cluster: Cluster) -> str:
-    """Return the example of a batch job; it runs as it is."""
+    """Return the example of a batch job, which runs without changes."""
     names = list(cluster.partitions)
     default = cluster.scheduler.default_partition
     typed = cluster.scheduler.untyped_gpus == "refuse"
@@ -118,7 +118,7 @@ def _sbash(cluster: Cluster, tool: Tool) -> Iterator[File]:
 
 
 def _script(page: manual.Page) -> Callable[[Cluster, Tool], Iterator[File]]:
-    """Return what makes a script of ours, which is the same on all clusters."""
+    """Return the function that yields a script of ours, which is the same on all clusters."""
 
     def made(_: Cluster, __: Tool) -> Iterator[File]:
         yield File(f"{BIN}/{page.name}", fill(page.name, help=manual.shown(page)), mode="0755")
@@ -136,7 +136,7 @@ def _page(page: manual.Page) -> File:
     return File(page.path, manual.roff(page))
 
 
-#: By the tool's name. A wiki is the web server's.
+#: By the tool's name. The wiki belongs to the web server.
 MAKERS: dict[str, Callable[[Cluster, Tool], Iterator[File]]] = {
     "gpu_usage": _gpu_usage,
     "sbash": _sbash,

@@ -1,4 +1,4 @@
-"""What a node counts, purges and audits by night: jobs as plain data, and the files that make timers of them."""
+"""What a node counts, purges and audits at night: jobs as plain data, and the files of their timers."""
 
 import json
 import posixpath
@@ -26,7 +26,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Counted:
-    """A tree in which each directory down to `levels` gets its file; `seen` is the path that people know."""
+    """A tree in which each directory down to `levels` gets a report; `seen` is the path that users know."""
 
     path: str
     levels: int
@@ -35,10 +35,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Purged:
-    """A tree from which goes what was not changed for `seconds`; directories of the first `keep` levels stay.
+    """A tree from which files unchanged for `seconds` are removed; directories of the first `keep` levels stay.
 
-    From `spared` nothing goes, wherever they lie: the program's own fence, should a check have let a slip pass. People
-    are told `warn` seconds before.
+    Nothing in `spared` is removed, wherever it is: the program's own protection, in case a check has missed a mistake.
+    Users are warned `warn` seconds before.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Purged:
 
 @dataclass(frozen=True)
 class Audited:
-    """The top of a space, called `name` in lists, and whose directories belong there: name -> uid."""
+    """The top of a space, called `name` in lists, and the directories that belong there: name -> uid of the owner."""
 
     name: str
     path: str
@@ -60,7 +60,7 @@ class Audited:
 
 @dataclass(frozen=True)
 class Jobs:
-    """All that one node does; `file` is the name of the file with the sums, `every` in seconds how often it comes."""
+    """All jobs of one node; `file` is the name of the report, `every` its interval in seconds."""
 
     file: str
     every: int
@@ -70,7 +70,7 @@ class Jobs:
 
     @property
     def intervals(self) -> dict[str, int]:
-        """Seconds from one run to the next, for each kind of job that there is."""
+        """Seconds between two runs, for each kind of job."""
         intervals = {"count": self.every} if self.count else {}
         if self.purge:
             intervals["purge"] = min(it.every for it in self.purge)
@@ -78,7 +78,7 @@ class Jobs:
 
 
 def jobs_for(cluster: Cluster, node: Node) -> Jobs:
-    """Return what a node does; most do nothing."""
+    """Return the jobs of a node; most nodes have none."""
     report = cluster.storage.usage_report
     return Jobs(
         report.file if report else "",
@@ -90,10 +90,10 @@ def jobs_for(cluster: Cluster, node: Node) -> Jobs:
 
 
 def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
-    """Return (node, path there) that looks after an export; None where no node of ours can.
+    """Return (node, path there) for the jobs on an export; None if no managed node has it.
 
-    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node. So it
-    is where the site mounts it, unless a node is said to make directories there.
+    It is the fileserver; if gpupool does not manage that, the first head that mounts the export, or else the first
+    node. The same applies to exports that the site mounts, unless a node is set to create directories there.
     """
     server = cluster.nodes.get(mount.server)
     if server is None and not mount.by_site:
@@ -111,7 +111,7 @@ def _here(cluster: Cluster, node: Node, mount: Mount) -> str | None:
 
 
 def _counted(cluster: Cluster, node: Node) -> Iterator[Counted]:
-    """Exports that people work in: a space, a user space or a link leads there. Not homes, nor Slurm's state."""
+    """Yield exports where users work, with a space, a user space or a link; not homes, and not slurmctld's state."""
     for mount in cluster.mounts:
         path = _here(cluster, node, mount)
         if path is None or mount.export == cluster.storage.home.export or mount.holds(cluster.slurm.state):
@@ -122,7 +122,7 @@ def _counted(cluster: Cluster, node: Node) -> Iterator[Counted]:
 
 
 def _levels(cluster: Cluster, mount: Mount) -> int:
-    """Return how deep people's own directories lie in an export: /scratch/{account}/{user} is two; 0 where none do."""
+    """Return the depth of users' directories in an export: /scratch/{account}/{user} is two; 0 if there are none."""
     deep = [space.path.removeprefix(mount.at).count("/") for space in _user_spaces(cluster, mount)]
     return max(deep, default=0)
 
@@ -151,7 +151,7 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
 
 
 def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
-    """Return what a purge of an export, or of a node's own directory, spares: other exports, homes, Slurm's state."""
+    """Yield what a purge of an export, or of a local directory, spares: other exports, homes, slurmctld's state."""
     for mount in cluster.mounts:
         if own is None or mount.export != own.export:
             yield from [mount.path] if mount.server == node.name else []
@@ -177,7 +177,7 @@ def _audited(cluster: Cluster, node: Node) -> Iterator[Audited]:
 
 
 def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
-    """Return what /etc/gpupool/usage.json says."""
+    """Return the content of /etc/gpupool/usage.json."""
     return {
         "about": f"Written by gpupool from the inventory of {cluster.name}; "
         "changes made here are undone by the next apply.",
@@ -189,7 +189,7 @@ def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Return the program, its settings and a service and a timer for each kind of job; nothing where there is none."""
+    """Yield the program, its settings and a service and a timer for each kind of job; nothing without jobs."""
     jobs = jobs_for(cluster, node)
     if not jobs.intervals:
         return
@@ -218,7 +218,7 @@ TIMERS = {kind: units_of(kind)[1] for kind in _WORDS}
 
 
 def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, ...]:
-    """Return where a job writes, on file systems of the node's own; other people's servers may not answer."""
+    """Return where a job writes, if that is on local file systems: another server may not answer."""
     if kind == "audit":
         return ()
     trees = jobs.count if kind == "count" else jobs.purge

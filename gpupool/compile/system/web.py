@@ -1,4 +1,4 @@
-"""Pages of the cluster: what a web server hands out, made of files of the inventory."""
+"""Pages of the cluster on its web server, made from files of the inventory."""
 
 import html
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def pages(cluster: Cluster) -> dict[str, str]:
-    """Return the pages by file name: the inventory's own, and ours where it has none of that name."""
+    """Return the pages by file name: the inventory's own, and ours under other names."""
     own = {
         path.removeprefix(f"{WIKI}/"): text for path, text in cluster.attached.items() if path.startswith(f"{WIKI}/")
     }

@@ -1,4 +1,4 @@
-"""What ZFS of a node is to hold: pools, datasets with their properties, quotas and snapshots, as plain data."""
+"""The wanted ZFS of a node: pools, datasets with their properties, quotas and snapshots, as plain data."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ _MIB = 1024 * 1024
 
 
 def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
-    """Return the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
+    """Return the pools of a node in inventory order; empty if a testbed's directories replace its disks."""
     return [
         Pool(
             pool.name,
@@ -27,7 +27,7 @@ def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
 
 
 def datasets_for(cluster: Cluster, node: Node) -> list[Dataset]:
-    """Return the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
+    """Return the datasets of a node, parents first; the top dataset of each pool has the pool's defaults."""
     pools = _pools(cluster, node)
     datasets = {it.name: _top(it) for it in pools}
     named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
@@ -53,7 +53,7 @@ def _top(pool: Placed) -> Dataset:
 
 
 def _between(dataset: Dataset, datasets: dict[str, Dataset]) -> None:
-    """Add the datasets between a dataset and the top of its pool, which only hold what is below them."""
+    """Add the datasets between a dataset and the top of its pool, which only contain others."""
     steps = dataset.name.split("/")
     for length in range(2, len(steps)):
         name = "/".join(steps[:length])
@@ -91,12 +91,12 @@ def _local(cluster: Cluster, node: Node, pools: tuple[Placed, ...]) -> Iterator[
 
 
 def _sizes(quota: int | None, reservation: int | None) -> dict[str, str]:
-    # what the inventory does not say is left as it is
+    # Values that the inventory does not set stay as they are.
     return {key: str(mib * _MIB) for key, mib in (("quota", quota), ("reservation", reservation)) if mib}
 
 
 def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
-    """Return what each account's users may have together, where directories of users by account lie on an export."""
+    """Return the quotas in bytes of each account's users together, on an export with user spaces by account."""
     mount = next(it for it in cluster.mounts if it.export == export)
     quotas: dict[str, int] = {}
     for space in cluster.storage.user_spaces:
