@@ -1,4 +1,4 @@
-"""What an inventory promises, worked out from the Cluster alone: the rehearsal never asks what was compiled from it."""
+"""The promises of an inventory, computed from the Cluster alone, never from compiled files."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from gpupool.cluster.schema.labs import Amounts
 
 @dataclass(frozen=True)
 class Lab:
-    """An account with a GPU cap and people. `partition` is where its jobs go that nobody can evict."""
+    """An account with a GPU cap and users; `partition` is for its jobs that are not preemptable."""
 
     name: str
     cap: int
@@ -23,9 +23,9 @@ class Lab:
 
 @dataclass(frozen=True)
 class OwnedHardware:
-    """What a lab with people owns otherwise: nodes, each with a partition for it; GPUs by type; logical CPUs.
+    """Hardware that a lab with users owns: nodes, each with a partition for it; GPUs by type; logical CPUs.
 
-    `places` says for each of the types in which partition its GPUs are claimed; `partition` is where CPUs are.
+    `places` is the partition to claim GPUs of each type in, `partition` the partition to claim CPUs in.
     """
 
     name: str
@@ -41,7 +41,7 @@ class OwnedHardware:
 
 @dataclass(frozen=True)
 class Loan:
-    """A preemptable partition and an account without a cap that everybody has: what is idle can be used there."""
+    """A preemptable partition, and an account without a cap that all users have for idle GPUs there."""
 
     partition: Partition
     account: str
@@ -49,7 +49,7 @@ class Loan:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What one user may hold at once in a partition; None where nothing is said. `mem` in MiB."""
+    """The limits of one user in a partition; None if there is none. `mem` in MiB."""
 
     gpu: int | None = None
     cpu: int | None = None
@@ -65,17 +65,17 @@ class Expected:
 
     @cached_property
     def compute(self) -> tuple[Node, ...]:
-        """Nodes that run jobs."""
+        """Return the compute nodes."""
         return self.cluster.having("compute")
 
     @property
     def pool(self) -> int:
-        """GPUs of the cluster."""
+        """Return the number of the cluster's GPUs."""
         return self.cluster.total_gpus
 
     @cached_property
     def owners(self) -> tuple[Partition, ...]:
-        """Partitions whose jobs nobody can evict, the highest tier first."""
+        """Return the partitions whose jobs are not preemptable, highest tier first."""
         return tuple(
             sorted(
                 (partition for partition in self._partitions if not partition.preemptable),
@@ -85,7 +85,7 @@ class Expected:
 
     @cached_property
     def preemptable(self) -> tuple[Partition, ...]:
-        """Preemptable partitions, lowest tier first."""
+        """Return the preemptable partitions, lowest tier first."""
         return tuple(
             sorted(
                 (partition for partition in self._partitions if partition.preemptable),
@@ -99,7 +99,7 @@ class Expected:
 
     @cached_property
     def labs(self) -> tuple[Lab, ...]:
-        """Accounts with a cap that can be claimed: they have people, and a partition where nobody can evict them."""
+        """Return the accounts with a cap, users, and a partition where their jobs are not preemptable."""
         return tuple(self._labs())
 
     def _labs(self) -> Iterator[Lab]:
@@ -115,14 +115,14 @@ class Expected:
                 turn += 1
 
     def _claims_in(self, account: Account, turn: int) -> Partition | None:
-        """Return the partition where an account's people claim what is theirs; None where nobody may."""
+        """Return the partition where an account's users claim its hardware; None if there is none."""
         open_to = [
             partition
             for partition in self.owners
             if any(self.may(user, partition, account.name) for user in self._own(account.name))
         ]
         if not account.nodes:
-            # it is claimed GPU by GPU
+            # claims of single GPUs need shared nodes
             open_to = [partition for partition in open_to if not partition.entry.exclusive]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
 
@@ -130,9 +130,9 @@ class Expected:
         return [user for user in self.cluster.users.values() if account in user.own_accounts]
 
     def _members(self, account: str, home: Partition) -> tuple[User, ...]:
-        """Return who claims for a lab: those who have it as their default; else guests whom no limit of a user stops.
+        """Return the users who claim for a lab: users with it as default account, or else users without limits.
 
-        A limit of a user counts in all accounts together, so that nobody can reach it for two labs at once.
+        A limit of a user counts in all accounts together, so a user cannot reach it for two labs at once.
         """
         here = [user for user in self._own(account) if self.may(user, home, account)]
         own = tuple(user for user in here if user.account == account)
@@ -140,7 +140,7 @@ class Expected:
 
     @cached_property
     def owned_hardware(self) -> tuple[OwnedHardware, ...]:
-        """Labs with people that own nodes, GPUs of a type or CPUs."""
+        """Return the hardware of labs that have users and own nodes, GPUs of a type or CPUs."""
         return tuple(self._owned_hardware())
 
     def _owned_hardware(self) -> Iterator[OwnedHardware]:
@@ -165,12 +165,12 @@ class Expected:
 
     @cached_property
     def shared(self) -> tuple[Node, ...]:
-        """Nodes that run jobs and that no lab owns."""
+        """Return the compute nodes that no lab owns."""
         owned = {name for account in self.cluster.accounts.values() for name in account.nodes}
         return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
-        # of the largest, none with a limit per user or account; every second lab has its own, others the common one
+        # a largest partition, if possible without limits per user or account; labs in turn get their own or the default
         most = max(self.gpus_of(partition) for partition in open_to)
         large = [partition for partition in open_to if self.gpus_of(partition) == most]
         free = [
@@ -184,7 +184,7 @@ class Expected:
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
-        """Partitions and accounts where all users may use single idle GPUs, lowest tier first."""
+        """Return the partitions and accounts where all users may use single idle GPUs, lowest tier first."""
         spare = [
             account
             for account in self.cluster.accounts.values()
@@ -194,12 +194,12 @@ class Expected:
             Loan(partition, account.name)
             for partition in self.preemptable
             for account in spare
-            # what is suspended gives its GPUs and its memory to nobody
+            # a suspended job keeps its GPUs and memory
             if partition.action != "suspend" and self.admits(partition, account.name) and not partition.entry.exclusive
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
-        """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
+        """Return the preemptable partitions where a lab's own account may use single GPUs."""
         return tuple(
             partition
             for partition in self.preemptable
@@ -214,28 +214,28 @@ class Expected:
         return above.isdisjoint(partition.deny_accounts)
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
-        """Return whether this user may submit there with this account."""
+        """Return whether this user may submit to the partition with this account."""
         if user.ended_on(date.today()) or account not in user.accounts:
             return False
         return self.cluster.let_in(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
-        """Return those who may submit to the partition, each with an account to do so."""
+        """Yield the users who may submit to the partition, each with an account."""
         for user in self.cluster.users.values():
             account = next((name for name in user.accounts if self.may(user, partition, name)), None)
             if account:
                 yield user, account
 
     def gpus_of(self, partition: Partition) -> int:
-        """GPUs of a partition's nodes."""
+        """Return the number of GPUs of a partition's nodes."""
         return sum(self.cluster.nodes[name].gpu_count for name in partition.nodes)
 
     def default_qos(self, partition: Partition, account: str) -> str | None:
-        """Return the QoS of a job that names none; None where the inventory has no QoS."""
+        """Return the QoS of a job without --qos; None if the inventory has no QoS."""
         return self.cluster.qos_of(account) or partition.entry.default_qos or self.cluster.default_qos
 
     def priority(self, partition: Partition, qos: str | None) -> float:
-        """Return by how much a job with a QoS goes before others of its tier there."""
+        """Return the priority that partition and QoS give a job within its tier."""
         weights, of_qos = self.cluster.scheduler.priority_weights, self.cluster.qos
         mine = of_qos[qos].priority if qos and qos in of_qos else 0
         kinds = (
@@ -245,7 +245,7 @@ class Expected:
         return sum(weight * own / most for weight, own, most in kinds if most)
 
     def allowance(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Allowance:
-        """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
+        """Return the limits of a user in a partition: the smallest of partition (or else QoS) and account."""
         name = qos or self.default_qos(partition, account)
         entry = self.cluster.qos.get(name) if name and not partition.entry.lifts_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
@@ -264,7 +264,7 @@ class Expected:
         return Allowance(least("gpu"), least("cpu"), least("mem"), least("jobs"))
 
     def wall(self, partition: Partition, qos: str | None, account: str) -> int | None:
-        """Return the longest that a job may run there, in seconds; None without an end."""
+        """Return the maximum time limit of a job in a partition, in seconds; None if unlimited."""
         of_qos = self.cluster.qos.get(qos) if qos else None
         asked = [
             partition.limits.per_job.wall,
@@ -272,21 +272,21 @@ class Expected:
             of_qos.limits.per_job.wall if of_qos else None,
             self.cluster.accounts[account].limits.per_job.wall,
         ]
-        first = next((limit for limit in asked if limit is not None), None)  # Slurm takes the nearest to the job
+        first = next((limit for limit in asked if limit is not None), None)  # Slurm uses the limit nearest to the job
         return min((limit for limit in (partition.entry.max_time, first) if limit is not None), default=None)
 
     def unasked(self, partition: Partition, qos: str | None, account: str) -> int | None:
-        """Return the time of a job without --time there, in seconds; None without an end."""
+        """Return the time limit of a job without --time in a partition, in seconds; None if unlimited."""
         both = (partition.default_time, self.wall(partition, qos, account))
         return min((limit for limit in both if limit is not None), default=None)
 
     def least_gpus(self, partition: Partition, qos: str | None = None) -> int:
-        """Return how many GPUs a job there must ask for, with a QoS or its user's default."""
+        """Return the minimum number of GPUs of a job in a partition, with a QoS."""
         of_qos = self.cluster.qos.get(qos or "")
         return partition.limits.per_job_least.gpu or (of_qos and of_qos.limits.per_job_least.gpu) or 0
 
     def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
-        """Return the QoS that the user may ask for in the partition, for a job of the account."""
+        """Return the QoS that the user may request in the partition for a job of the account."""
         today = date.today()
         return tuple(
             name for name in user.qos_on(today, account) if not partition.entry.qos or name in partition.entry.qos
@@ -294,7 +294,7 @@ class Expected:
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:
-        """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
+        """Return the CPUs for each GPU by type: the recommended number, at most an equal part of each node's CPUs."""
         scheduler = self.cluster.scheduler
         warned = scheduler.warn_cpus_per_gpu
         return {
@@ -310,15 +310,15 @@ class Expected:
 
     @property
     def typed(self) -> bool:
-        """Whether a job must name the type of its GPUs."""
+        """Return whether a job must request a type of GPU."""
         return self.cluster.scheduler.untyped_gpus == "refuse"
 
     def type_in(self, partition: str) -> str | None:
-        """Return the type that a job for any GPU names in a partition; None where it need name none."""
+        """Return the type that a job for any GPU requests in a partition; None if it need not request a type."""
         return next(iter(self.types_in(partition)), None) if self.typed else None
 
     def types_in(self, partition: str) -> Counter[str]:
-        """GPUs of a partition's nodes by type."""
+        """Return the number of GPUs of a partition's nodes by type."""
         counts: Counter[str] = Counter()
         for name in self.cluster.partitions[partition].nodes:
             counts.update(dict(self.cluster.nodes[name].gpus))
@@ -326,11 +326,11 @@ class Expected:
 
     @property
     def cancels(self) -> bool:
-        """Whether evicted jobs of those that borrow are gone, not run again."""
+        """Return whether preempted jobs on borrowed GPUs are cancelled instead of requeued."""
         return bool(self.loans) and self.loans[0].partition.action == "cancel"
 
     @property
     def arbitrated(self) -> tuple[str, ...]:
-        """Partitions whose jobs give way to a labmate that waits for the lab's cap."""
+        """Return the partitions whose jobs the arbiter lets a labmate's pending job preempt."""
         arbiter = self.cluster.preemption.arbiter
         return arbiter.partitions if arbiter and arbiter.enabled else ()

@@ -1,4 +1,4 @@
-"""How labs claim what is theirs: their caps as jobs of three shapes, within every limit that the inventory sets."""
+"""Claims of labs: their caps as jobs of several shapes, within all limits of the inventory."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
@@ -11,9 +11,9 @@ from gpupool.rehearsal.expected import Allowance, Expected, Lab
 
 @dataclass(frozen=True)
 class JobRequest:
-    """`count` jobs alike of one user: `gpus` on one node each, `cpus` None for what Slurm gives by itself.
+    """`count` equal jobs of one user, each with `gpus` GPUs on one node; `cpus` is None for Slurm's default.
 
-    `lab` is the user's, whatever account the jobs are on. `owned`: nobody can evict them.
+    `lab` is the user's, whichever account the jobs have. `owned`: they are not preemptable.
     """
 
     lab: str
@@ -29,7 +29,7 @@ class JobRequest:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What sbatch is asked for, but for the count."""
+        """Return sbatch's options, without the count."""
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
         return (
             f"--partition={self.partition}",
@@ -43,7 +43,7 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one job of a claim asks for."""
+    """The request of one job of a claim."""
 
     gpus: int
     cpus: int | None = None
@@ -51,13 +51,13 @@ class Piece:
 
 
 def single(expected: Expected, lab: Lab, count: int | None = None) -> list[JobRequest]:
-    """Return a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
+    """Return a lab's cap, or `count` GPUs, as jobs of one GPU with default memory and CPUs."""
     kind = expected.type_in(lab.partition)
     return hand_out(expected, lab, [Piece(1, None, kind)] * (lab.cap if count is None else count))
 
 
 def singles(expected: Expected) -> dict[str, list[JobRequest]]:
-    """Return every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
+    """Return every lab's cap as jobs of one GPU, each with a type if jobs must request one."""
     if not expected.typed:
         return {lab.name: single(expected, lab) for lab in expected.labs}
     pieces = _taken(expected, Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()}))
@@ -65,7 +65,7 @@ def singles(expected: Expected) -> dict[str, list[JobRequest]]:
 
 
 def evenly(expected: Expected) -> dict[str, list[JobRequest]]:
-    """Return every lab's cap in single jobs as large as fits every cap and every node without a rest."""
+    """Return every lab's cap as single jobs of the largest size that divides every cap and every node."""
     sizes = [node.gpu_count for node in expected.shared if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
     typed = _taken(expected, Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()}))
@@ -73,13 +73,13 @@ def evenly(expected: Expected) -> dict[str, list[JobRequest]]:
     for lab in expected.labs:
         pieces = typed[lab.name] if expected.typed else [Piece(size)] * (lab.cap // size)
         requests = hand_out(expected, lab, pieces)
-        # one by one: Slurm evicts for one task of an array at a time
+        # single jobs: Slurm preempts for one task of an array at a time
         claims[lab.name] = [replace(request, count=1) for request in requests for _ in range(request.count)]
     return claims
 
 
 def with_cpus(expected: Expected) -> dict[str, list[JobRequest]]:
-    """Return every lab's cap in jobs of one GPU with the CPUs that people are told to take for it."""
+    """Return every lab's cap as jobs of one GPU with the recommended number of CPUs."""
     supply = Counter(
         {Piece(1, expected.cpus_per_gpu.get(gpu) or None, gpu): count for gpu, count in _gpus(expected).items()}
     )
@@ -88,7 +88,7 @@ def with_cpus(expected: Expected) -> dict[str, list[JobRequest]]:
 
 
 def whole_nodes(expected: Expected) -> tuple[dict[str, list[JobRequest]], dict[str, list[JobRequest]]]:
-    """Return every lab's cap in jobs for all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
+    """Return every lab's cap as jobs on all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
     supply: Counter[Piece] = Counter()
     for node in expected.shared:
         for gpu, count in node.gpus.items():
@@ -124,12 +124,12 @@ def _gpus(expected: Expected) -> Counter[str]:
 
 
 def _choosiest_first(expected: Expected) -> list[Lab]:
-    """Return the labs, those first whose partition has the fewest types: the others find more."""
+    """Return the labs, first those whose partitions have the fewest types, because others have more choice."""
     return sorted(expected.labs, key=lambda lab: len(expected.types_in(lab.partition)))
 
 
 def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]:
-    """Take each lab's cap out of a supply, of types that its partition has."""
+    """Take each lab's cap from a supply, in types of the lab's partition, and return it by lab."""
     return {
         lab.name: list(_take(lab, supply, lab.cap, expected.types_in(lab.partition)))
         for lab in _choosiest_first(expected)
@@ -137,7 +137,7 @@ def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]
 
 
 def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | None]) -> Iterator[Piece]:
-    """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
+    """Yield pieces for `left` GPUs: with many CPUs, as long as the lab's CPUs suffice for the other pieces."""
     share = lab.group.cpu
     while left:
         pieces = (piece for piece in supply if supply[piece] > 0 and piece.gpus <= left and piece.gpu_type in types)
@@ -161,7 +161,7 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
 
 @dataclass
 class _Left:
-    """What a user may still hold, as it is used up."""
+    """The limits of a user, and the part in use."""
 
     allowance: Allowance
     used: Counter[str] = field(default_factory=Counter)
@@ -177,9 +177,9 @@ class _Left:
 
 
 def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[JobRequest]:
-    """Return the pieces to the lab's people as far as the limits of each go; what is over goes where these are lifted.
+    """Return pieces as jobs of the lab's users within their limits; the rest in a partition that lifts these limits.
 
-    `before` is what they hold already. What fits nowhere is left out: `reach` says how far a lab gets.
+    `before` is what they hold already. Pieces that fit nowhere are left out: `reach` counts the others.
     """
     partition = expected.cluster.partitions[lab.partition]
     left = {user: _Left(expected.allowance(user, partition, lab.name)) for user in lab.members}
@@ -201,14 +201,14 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
 
 
 def reach(requests: Iterable[JobRequest]) -> int:
-    """GPUs that requests add up to."""
+    """Return the number of GPUs of all requests."""
     return sum(request.gpus * request.count for request in requests)
 
 
 def one_more(expected: Expected, lab: Lab) -> JobRequest:
-    """Return the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user.
+    """Return a job of one GPU above a lab's cap, of a user and in a partition without another limit.
 
-    It asks for next to no memory: nothing but the cap shall be in its way.
+    It requests little memory, so that only the cap limits it.
     """
     lifted = [partition for partition in expected.lab_loans(lab.name) if partition.entry.lifts_per_user]
     partition = expected.cluster.partitions[lab.partition]

@@ -1,18 +1,18 @@
-"""What a rehearsal finds: one line a promise, and who held which GPUs at each moment."""
+"""The results of a rehearsal: one finding for each promise, and the use of GPUs over time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# void: tried, and the inventory leaves a hole; not made: neither the inventory nor this Slurm makes the promise
+# void: tested, but the inventory does not guarantee it; not made: the inventory or this Slurm makes no such promise
 Outcome = Literal["kept", "broken", "void", "not made"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A promise, what was tried and what happened, in a lab head's words; `seconds` it took.
+    """A promise, what was tried and what happened, in words for the head of a lab; its test took `seconds`.
 
-    `promise` is its key (`cap`), `text` what it says, `requirements` the numbers of the users' promises it shows.
+    `promise` is its key (`cap`), `text` its text, `requirements` the numbers of the users' promises that it shows.
     """
 
     promise: str
@@ -26,10 +26,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Moment:
-    """GPUs by lab, `at` seconds after the start, while `promise` was tried.
+    """GPUs by lab, `at` seconds after the start, during the test of `promise`.
 
-    `owned`: held by jobs that nobody can evict; `borrowed`: by jobs that give way; `evicted`: asked for by jobs that
-    had to give way and wait to run again. `idle` and `down` are nobody's.
+    `owned`: held by jobs that are not preemptable; `borrowed`: by preemptable jobs; `evicted`: requested by preempted
+    jobs that are pending again. `idle` and `down` are GPUs without a lab.
     """
 
     at: float

@@ -1,4 +1,4 @@
-"""A rehearsal: every promise of an inventory tried on its twin, with what was found and who held which GPUs when."""
+"""A rehearsal: every promise of an inventory is tested on its twin; the results are findings and the use of GPUs."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from gpupool.rehearsal.twin import Twin, cannot
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What was found, one a promise, and the moments between; `seconds` is what it took on a twin that stood."""
+    """The findings, one for each promise, and the moments; `seconds` without the start of the twin."""
 
     findings: Sequence[Finding]
     moments: Sequence[Moment]
@@ -26,7 +26,7 @@ class Rehearsal:
 
     @property
     def kept(self) -> bool:
-        """Whether no promise was broken."""
+        """Return whether no promise was broken."""
         return all(finding.outcome != "broken" for finding in self.findings)
 
 
@@ -38,7 +38,7 @@ class _Run:
     findings: list[Finding] = field(default_factory=list)
 
     def reason(self, promise: Promise) -> str | None:
-        """Say why the promise is not made here."""
+        """Return why the promise is not made here, or None."""
         return promise.not_made_because(self.stage.expected) or self.lacks.get(promise.key)
 
     def begin(self, promise: Promise) -> None:
@@ -77,7 +77,7 @@ def rehearse(
     extra: Sequence[Promise] = (),
     progress: Progress = Silence(),
 ) -> Rehearsal:
-    """Try the promises of a cluster (those in `only`, if any are named), then a site's own, on a twin that runs.
+    """Test the promises of a cluster (only keys in `only`, if given) and a site's own on a running twin.
 
     KeyboardInterrupt passes.
     """
@@ -98,7 +98,7 @@ def rehearse(
 
 
 def show(progress: Progress, finding: Finding) -> None:
-    """Have progress show that a promise has been tried, and what is wrong with it."""
+    """Show on `progress` that a promise was tested, and what is wrong with it."""
     progress.advance()
     if finding.outcome == "broken":
         progress.failed(finding.promise, finding.happened)

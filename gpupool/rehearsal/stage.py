@@ -1,4 +1,4 @@
-"""Where promises are tried: one twin; jobs are sent, looked at and waited for, never longer than its own numbers."""
+"""The stage for tests of promises on a twin: submit jobs, look at them, and wait for them with a time limit."""
 
 import math
 import time
@@ -11,27 +11,27 @@ from gpupool.rehearsal.twin import Twin
 from gpupool.rehearsal.twin.jobs import HOLD, RUNS, Ask, Job, Refusal
 from gpupool.rehearsal.watch import Watch
 
-CYCLE = 30  # seconds: slurmctld looks at time limits and at the end of grace times this often
-DELAY = 20  # seconds that the scheduler is given for what it does at once
+CYCLE = 30  # seconds between slurmctld's checks of time limits and grace times
+DELAY = 20  # seconds for immediate actions of the scheduler
 _LOOK = 0.4  # seconds between two looks
-_SELDOM = 3.0  # seconds between two looks at what has not come for long
+_SELDOM = 3.0  # seconds between two looks after a long wait
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Jobs that were handed in: what each number was a request for, and what sbatch refused, in its words."""
+    """Submitted jobs: the request of each job number, and refused requests with sbatch's messages."""
 
     requests: Mapping[str, JobRequest]
     refused: Sequence[tuple[JobRequest, str]] = ()
     at: float = 0.0
 
     def __or__(self, other: "Sent") -> "Sent":
-        """Return both together."""
+        """Return both as one."""
         return Sent({**self.requests, **other.requests}, (*self.refused, *other.refused), max(self.at, other.at))
 
     @property
     def gpus(self) -> int:
-        """GPUs that were asked for."""
+        """Return the number of requested GPUs."""
         return sum(request.gpus * request.count for request in self.requests.values())
 
 
@@ -42,27 +42,27 @@ class Scene:
     jobs: Sequence[Job]
 
     def of(self, sent: Sent) -> list[Job]:
-        """Return those jobs that were sent together and have not ended."""
+        """Return the jobs of `sent` that have not ended."""
         return [job for job in self.jobs if job.array in sent.requests]
 
     def running(self, sent: Sent) -> list[Job]:
-        """Return those of them that run."""
+        """Return the running jobs of `sent`."""
         return [job for job in self.of(sent) if job.state in RUNS]
 
     def pending(self, sent: Sent) -> list[Job]:
-        """Return those of them that wait."""
+        """Return the pending jobs of `sent`."""
         return [job for job in self.of(sent) if job.state == "PENDING"]
 
     def evicted(self, sent: Sent) -> list[Job]:
-        """Return those of them that ran, had to go and wait to run again."""
+        """Return the jobs of `sent` that were preempted and are pending again."""
         return [job for job in self.pending(sent) if job.restarts]
 
     def gpus(self, sent: Sent) -> int:
-        """GPUs that they hold."""
+        """Return the number of GPUs that jobs of `sent` hold."""
         return sum(job.gpus for job in self.running(sent))
 
     def reasons(self, sent: Sent) -> str:
-        """Say why those that wait do, as squeue has it."""
+        """Return squeue's reasons of the pending jobs of `sent`."""
         reasons = sorted({job.reason for job in self.pending(sent) if job.reason not in ("", "None")})
         return ", ".join(reasons) or "no reason given"
 
@@ -83,14 +83,14 @@ class Passed:
 
     @property
     def spared(self) -> set[str]:
-        """The numbers of jobs that run on while other promises are tried."""
+        """Return the numbers of jobs that keep running during tests of other promises."""
         return {*self.timeout.requests} if self.timeout else set()
 
 
 class Stage:
-    """A twin on which promises are tried: sends jobs, looks, and waits.
+    """A twin for tests of promises: it submits jobs, looks at them, and waits.
 
-    `watch` records each look; `passed` is what one promise leaves for the next.
+    `watch` records each look; `passed` has results and jobs for later promises.
     """
 
     def __init__(self, twin: Twin, expected: Expected) -> None:
@@ -101,20 +101,20 @@ class Stage:
 
     @property
     def grace(self) -> int:
-        """Seconds that an evicted job has here."""
+        """Return the grace time of a preempted job on the twin, in seconds."""
         return self.twin.times.get("grace", 0)
 
     @property
     def requeue(self) -> int:
-        """Seconds from a job's eviction until it may run again here."""
+        """Return the seconds on the twin from a job's preemption until it may run again."""
         return self.twin.times.get("requeue", 121)
 
     def patience(self, jobs: int = 1, *, evicts: bool = False, again: bool = False) -> float:
-        """Seconds that so many jobs may take to start, after others had to go, or again after they went."""
+        """Return the seconds in which so many jobs must start, if need be after a preemption or a requeue."""
         return DELAY + jobs / 6 + (self.grace + CYCLE) * evicts + (self.requeue + CYCLE) * again
 
     def send(self, requests: Iterable[JobRequest], body: str = HOLD) -> Sent:
-        """Hand in jobs; many alike as one array."""
+        """Submit jobs; a request with a count above 1 is an array."""
         wanted = [request for request in requests if request.count]
         asks = []
         for request in wanted:
@@ -129,21 +129,21 @@ class Stage:
         )
 
     def look(self) -> Scene:
-        """Return all jobs as they are now, and remember the moment."""
+        """Return all jobs at this moment, and record them in `watch`."""
         scene = Scene(self.twin.jobs())
         self.watch.record(scene.jobs)
         return scene
 
     def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look until something is true, so many seconds at most; tell whether it is, and what was seen last.
+        """Look until a condition is true, for at most `seconds`; return whether it is, and the last scene.
 
-        A machine that is slow now gets more of them: as many times more as it is slower. The longer it lasts the rarer
-        the looks are: each costs slurmctld, and whatever else runs here, some 20 ms of CPU.
+        On a slow machine, `seconds` are multiplied by its pace. Looks become rarer with time, because each costs some
+        20 ms of CPU.
         """
         return self._until(true, seconds, _SELDOM)
 
     def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look so many seconds whether something stays true; tell whether it did, and what was seen last."""
+        """Look for `seconds` whether a condition stays true; return whether it did, and the last scene."""
         broken, scene = self._until(lambda scene: not true(scene), seconds, _LOOK)
         return not broken, scene
 
@@ -161,11 +161,11 @@ class Stage:
             time.sleep(min(max(_LOOK, (time.monotonic() - began) / 10), seldom))
 
     def cancel(self, *sents: Sent) -> None:
-        """Cancel jobs, and return when they are gone."""
+        """Cancel jobs, and wait until they have ended."""
         self._cancel({number for sent in sents for number in sent.requests}, sum(sent.gpus for sent in sents))
 
     def empty(self) -> None:
-        """Cancel all jobs but those that are spared."""
+        """Cancel all jobs except those in `passed.spared`."""
         numbers = {job.array for job in self.look().jobs} - self.passed.spared
         self._cancel(numbers, len(numbers))
         self.passed.borrowers, self.passed.claims = None, {}
@@ -177,6 +177,6 @@ class Stage:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that this share of all is at or below."""
+    """Return the smallest value that at least this share of all values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

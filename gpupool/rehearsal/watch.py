@@ -1,4 +1,4 @@
-"""The record of a rehearsal: which jobs held GPUs at each look, and which jobs of owners did not run through."""
+"""The record of a rehearsal: the GPUs of jobs at each look, and owners' jobs that were interrupted."""
 
 import time
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from gpupool.rehearsal.twin.jobs import RUNS, Job
 
 @dataclass
 class Watch:
-    """Records each look at the queue, for the promise that is being tried.
+    """The record of each look at the queue, with the promise in test (`trying`).
 
-    `owner_starts` has the first start of every job that no job may evict, by its number; `disturbed` has a sentence
-    for each that was evicted all the same. `lost` are the nodes that a promise has taken away.
+    `owner_starts` has the first start of every job that is not preemptable, by its number; `disturbed` has a message
+    for each of them that was preempted or restarted. `lost` are the nodes that a promise has killed.
     """
 
     expected: Expected

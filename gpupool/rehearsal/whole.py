@@ -1,4 +1,4 @@
-"""A whole rehearsal: a twin is started, what was asked for is tried on it, and it is removed whatever happens."""
+"""A whole rehearsal: start a twin, test the requested promises, and always remove the twin."""
 
 import threading
 import time
@@ -28,9 +28,9 @@ _TICK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """What is rehearsed: a cluster with a version of Slurm, promises by key (none: all), and the site's own.
+    """The request for a rehearsal: a cluster with a version of Slurm, promises by key (none: all), and the site's own.
 
-    `change` is the file that was laid over the inventory. With `keep`, the twin stays.
+    `change` is a file merged over the inventory. With `keep`, the twin stays.
     """
 
     cluster: Cluster
@@ -42,15 +42,15 @@ class Request:
 
     @property
     def promises(self) -> list[Promise]:
-        """The promises that are tried, the site's own among them."""
+        """Return the promises to test, including the site's own."""
         return [promise for promise in (*PROMISES, *self.own) if not self.only or promise.key in self.only]
 
 
 def request(inventory: Path, change: Path | None, slurm: Supported | None, only: str | None, keep: bool) -> Request:
-    """Load and check everything that is asked for, before a twin is started.
+    """Load the inventory and check all options, before a twin is started.
 
-    `slurm` None is the inventory's version, and `only` has keys with commas between them. UsageError for an unknown
-    key; BadInventoryError as it comes.
+    `slurm` None is the inventory's version, and `only` has keys separated by commas. UsageError for an unknown key;
+    BadInventoryError if the inventory has errors.
     """
     cluster = load(inventory, change)
     version = slurm or cluster.slurm.version
@@ -66,7 +66,7 @@ def request(inventory: Path, change: Path | None, slurm: Supported | None, only:
 
 
 def rehearsed(request: Request, progress: Progress) -> Rehearsed:
-    """Start the twin, try the promises, and remove the twin; where it is kept, `progress` gets how to enter it."""
+    """Start the twin, test the promises, and remove the twin; if it is kept, `progress` shows how to enter it."""
     began, made, cluster = time.monotonic(), datetime.now().astimezone(), request.cluster
     with _ticking(progress):
         progress.stage("Start the twin", 1)
@@ -104,14 +104,14 @@ def rehearsed(request: Request, progress: Progress) -> Rehearsed:
 
 
 def _differences(request: Request) -> list[Setting]:
-    """Return the settings in which the twin is not as production, with the reasons."""
+    """Return the settings that differ between twin and production, with the reasons."""
     table = differences(place_of(request.cluster, request.version))
     return [Setting(row.file, row.key, row.production, row.twin, row.why) for row in table]
 
 
 @contextmanager
 def _ticking(progress: Progress) -> Iterator[None]:
-    """Let the clocks of the progress run while this thread waits for jobs."""
+    """Update the clocks of `progress` while this thread waits for jobs."""
     over = threading.Event()
 
     def tick() -> None:

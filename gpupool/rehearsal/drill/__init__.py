@@ -1,4 +1,4 @@
-"""A restore tried on a twin: the newest backups of the cluster, loaded, started and compared with what it has."""
+"""A restore on a twin: the newest backups of the cluster are loaded, started and compared with the live cluster."""
 
 import re
 import shlex
@@ -27,12 +27,12 @@ from gpupool.testbed import dockerd
 Tell = Callable[[str], None]
 _TELL = shell_file(__package__, "tell.sh")
 _QUEUE = "TZ=UTC squeue -a -h -t pending,running,suspended,completing -o '%F|%U|%a|%V'"
-_SAVED = 10  # seconds after which slurmctld has certainly written down a job
+_SAVED = 10  # seconds within which slurmctld has saved a new job
 _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
 
 
 def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored:
-    """Restore the newest backups on a twin with a version of Slurm, and return what came back beside what there is."""
+    """Restore the newest backups on a twin with a version of Slurm, and return their comparison with the cluster."""
     cluster = of_version(target.cluster, version)
     with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as name, Nodes.of(target) as nodes:
         folder = Path(name)
@@ -57,7 +57,7 @@ def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored
 
 
 def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterator[Row]:
-    """Yield what the database tells, here and there, of the time before the backup."""
+    """Yield the comparison of the restored and the live database, of the time before the backup."""
     name = cluster.entry.name
     named = values(cluster=name, until=str(until), jobs="")
     last = parts(twin.do(f"{named}{_TELL}", "the restored database").out)["last"]
@@ -68,7 +68,7 @@ def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterato
 
 
 def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
-    """Return what slurmctld says of jobs that had been submitted before its state was copied, here and there."""
+    """Return the comparison of the restored and the live slurmctld, of jobs submitted before the state was copied."""
     before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     back = twin.do(_QUEUE, "the restored state").out.split()
     live = nodes.on(cluster.controllers[0].name, "sh", "-c", _QUEUE, seconds=LOOK_SECONDS).split()
@@ -78,7 +78,7 @@ def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
 
 @contextmanager
 def restored(cluster: Cluster, database: Path, state: Path | None, tell: Tell) -> Iterator[Twin]:
-    """Have a twin whose slurmdbd runs with a backup; its slurmctld is not started yet, and no node ever is."""
+    """Yield a twin whose slurmdbd runs with a backup; slurmctld and the nodes are not started."""
     version = cluster.slurm.version
     place = place_of(cluster, version)
     files = applied(compiled(cluster).files, differences(place))
@@ -100,7 +100,7 @@ def restored(cluster: Cluster, database: Path, state: Path | None, tell: Tell) -
 
 
 def put(twin: Twin, file: Path, script: str) -> None:
-    """Run a script in the twin with a file as its input; TwinError with its last line where it fails."""
+    """Run a script in the twin with a file as its input; TwinError with its last line if it fails."""
     command = ["docker", "exec", "--interactive", twin.name, "bash", "-o", "pipefail", "-c", script]
     with file.open("rb") as source:
         done = subprocess.run(command, stdin=source, capture_output=True, check=False, start_new_session=True)
@@ -110,7 +110,7 @@ def put(twin: Twin, file: Path, script: str) -> None:
 
 
 def _head(path: Path) -> tuple[str, int]:
-    """Return what a backup of the database says of itself: the version of slurmdbd, and the moment."""
+    """Return slurmdbd's version and the Unix time from the first line of a database backup."""
     with path.open("rb") as file:
         line = zlib.decompressobj(31).decompress(file.read(4096), 1000)
     match = _MOMENT.match(line)

@@ -1,4 +1,4 @@
-"""What two databases tell of the same time, side by side."""
+"""The comparison of a restored and a live database, of the same period."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,7 +9,7 @@ Style = str
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the answer: what, how much came back, how much the cluster has; `why` where that is too little."""
+    """One line of the comparison: the number restored and the live number; `why` if something is missing."""
 
     what: str
     restored: int
@@ -19,7 +19,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Restored:
-    """All of a drill: from which backups, what started with them, and the rows."""
+    """The result of a drill: the backups, the daemons started with them, and the rows of the comparison."""
 
     backups: Sequence[str]
     started: str
@@ -31,7 +31,7 @@ class Restored:
         return not any(row.why for row in self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types."""
+        """Return the result as plain JSON types."""
         return {"ok": self.ok, **asdict(self)}
 
     def lines(self) -> Iterator[tuple[str, Style]]:
@@ -52,7 +52,7 @@ Parts = Mapping[str, list[str]]
 
 
 def parts(text: str) -> Parts:
-    """Return the lines of each part of what `tell.sh` prints."""
+    """Return the lines of each part of the output of `tell.sh`."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
@@ -64,10 +64,10 @@ def parts(text: str) -> Parts:
 
 
 def rows(restored: Parts, live: Parts) -> Iterator[Row]:
-    """Compare what came back with what the cluster has of that time."""
+    """Yield the comparison of the restored with the live database."""
     yield from _months(restored["months"], live["months"])
     yield _same("associations", restored["associations"], live["associations"], "not changed since are missing")
-    # what the cluster has of them must be there, and what is there must be what the cluster has
+    # both must have the same lines
     back, current = set(restored.get("jobs", ())), set(live.get("jobs", ()))
     differ = len(back ^ current)
     why = f"{differ} lines of sacct differ, such as {sorted(back ^ current)[0]}" if differ else ""
@@ -79,7 +79,7 @@ def _months(restored: Sequence[str], live: Sequence[str]) -> Iterator[Row]:
     current = {line.split("\t")[0]: line.split("\t")[1:] for line in live}
     for month in sorted({*back, *current}):
         has, (all_of_them, unchanged) = back.get(month, 0), map(int, current.get(month, ("0", "0")))
-        # what was recorded later was not there to be copied; what is no longer there was purged
+        # the backup lacks jobs recorded later, and has more if the cluster has purged jobs since
         why = f"{unchanged - has} jobs are missing" if unchanged > has else ""
         yield Row(f"jobs of {month}", has, all_of_them, why)
 
@@ -90,5 +90,5 @@ def _same(what: str, restored: Sequence[str], live: Sequence[str], why: str) -> 
 
 
 def queue(restored: Sequence[str], live: Sequence[str]) -> Row:
-    """Compare the jobs that slurmctld knows; those that ended since are only in the backup."""
+    """Return the comparison of slurmctld's jobs; jobs that have ended since are only in the backup."""
     return _same("jobs of slurmctld that have not ended", restored, live, "are missing")

@@ -1,4 +1,4 @@
-"""The newest backups of a cluster, copied into a private folder; nothing is written on a node."""
+"""The newest backups of a cluster, copied into a private folder without writing on a node."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from gpupool.compile.system.backup import COMMAND
 from gpupool.errors import GpupoolError
 from gpupool.remote.nodes import Nodes
 
-LOOK_SECONDS = 300.0  # for a question
+LOOK_SECONDS = 300.0  # for a command
 _FETCH_SECONDS = 7200.0  # for a file
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A copy of a backup: its name on the node, and when the backup was made, in seconds since 1970."""
+    """A copy of a backup: its name on the node, and the time of the backup in Unix time."""
 
     name: str
     path: Path
@@ -27,13 +27,13 @@ class Fetched:
 
 
 def backups(nodes: Nodes, node: str) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the backups that a node makes, by kind, the newest first."""
+    """Return the backups on a node, by kind, newest first."""
     listed: dict[str, Any] = json.loads(nodes.on(node, COMMAND, "list", seconds=LOOK_SECONDS))
     return {kind: answer["backups"] for kind, answer in listed.items()}
 
 
 def newest(nodes: Nodes, folder: Path, node: str, kind: str, name: str = "") -> Fetched:
-    """Fetch the newest backup of a kind, or the one with this name, into a folder.
+    """Fetch the newest backup of a kind, or the backup with this name, into a folder.
 
     GpupoolError if there is none, or its checksum is wrong.
     """
@@ -54,5 +54,5 @@ def newest(nodes: Nodes, folder: Path, node: str, kind: str, name: str = "") -> 
 
 
 def when(made: int) -> str:
-    """Return a moment as people read it."""
+    """Return a Unix time as text: `2026-11-23 18:00 UTC`."""
     return datetime.fromtimestamp(made, UTC).strftime("%Y-%m-%d %H:%M UTC")

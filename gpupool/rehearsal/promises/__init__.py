@@ -1,4 +1,4 @@
-"""The promises, one module a subject, in the order in which they are tried: each may use what the one before left."""
+"""The promises, one module for each subject, in the order of their tests: later ones may use jobs of earlier ones."""
 
 from gpupool.rehearsal.promises import (
     accounts,
@@ -17,7 +17,7 @@ from gpupool.rehearsal.promises import (
 )
 from gpupool.rehearsal.promises.base import Promise
 
-#: These need every CPU of a node: no job is begun before them.
+#: These need every CPU of a node, so no other job is started before them.
 FIRST: tuple[Promise, ...] = (cap.NODES, cap.CPUS)
 MIDDLE: tuple[Promise, ...] = (
     accounts.OVERCAP,
@@ -44,6 +44,6 @@ MIDDLE: tuple[Promise, ...] = (
     reclaim.ALL,
     owners.STAY,
 )
-#: Its job is begun after FIRST and runs all the while: it is looked at after the promises of a site, too.
+#: Its job is started after FIRST and runs meanwhile; its end is checked after all promises, the site's included.
 LAST: tuple[Promise, ...] = (walls.TIMEOUT,)
 PROMISES = (*FIRST, *MIDDLE, *LAST)

@@ -1,4 +1,4 @@
-"""Which account may be used where: what is borrowed is marked as borrowed, and no owners' partition takes it."""
+"""Accounts and partitions: borrowed GPUs are charged to a separate account, which no owners' partition accepts."""
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
@@ -10,7 +10,7 @@ _HELD = ("--hold",)
 
 def _try(stage: Stage) -> Verdict:
     expected = stage.expected
-    must: list[JobRequest] = []  # be taken
+    must: list[JobRequest] = []  # to be accepted
     may_not: list[JobRequest] = []
     for loan in expected.loans:
         where = loan.partition.name
@@ -55,7 +55,7 @@ OVERCAP = Promise(
 
 
 def _other_labs(expected: Expected) -> list[JobRequest]:
-    """Return a job in each partition that is not open to all labs, of the next lab that it is closed to."""
+    """Return a job in each partition that is closed to some lab; the labs take turns."""
     requests = []
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []

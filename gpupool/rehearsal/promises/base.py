@@ -1,4 +1,4 @@
-"""What a promise is: its words, whether an inventory makes it, and how it is tried."""
+"""The class of a promise: its text, whether an inventory makes it, and its test."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gpupool.rehearsal.stage import Stage
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was tried and what happened, in a lab head's words."""
+    """The outcome of a promise: what was tried and what happened, in words that the head of a lab understands."""
 
     tried: str
     happened: str
@@ -19,7 +19,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Promise:
-    """`not_made_because` gives the reason why an inventory does not make it, or None; `begin` starts a long job."""
+    """A promise; `not_made_because` returns why an inventory does not make it, or None; `begin` starts a long job."""
 
     key: str
     text: str
@@ -30,40 +30,40 @@ class Promise:
 
 
 def kept(tried: str, happened: str) -> Verdict:
-    """Say that it held."""
+    """Return the verdict of a kept promise."""
     return Verdict(tried, happened)
 
 
 def broken(tried: str, happened: str) -> Verdict:
-    """Say that it did not hold, and what was seen instead."""
+    """Return the verdict of a broken promise."""
     return Verdict(tried, happened, "broken")
 
 
 def verdict(tried: str, wrong: Iterable[str], happened: str) -> Verdict:
-    """Say that it held as `happened` has it, unless something went wrong."""
+    """Return `broken` with the texts in `wrong`, or `kept` with `happened` if there are none."""
     message = some(wrong)
     return broken(tried, message) if message else kept(tried, happened)
 
 
 def some(texts: Iterable[str], most: int = 4) -> str:
-    """Join texts; after a few, only count the rest."""
+    """Return the first `most` texts joined, and the number of the others."""
     shown = list(texts)
     more = len(shown) - most
     return "; ".join([*shown[:most], *([f"and {more} more"] if more > 0 else [])])
 
 
 def count(number: int, noun: str) -> str:
-    """Return `1 job`, `2 jobs`."""
+    """Return a number with its noun: `1 job`, `2 jobs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def with_labs(expected: Expected) -> str | None:
-    """Say why nothing is guaranteed to labs."""
+    """Return why nothing is guaranteed to labs, or None."""
     return None if expected.labs else "no account with a GPU cap has users"
 
 
 def with_loans(expected: Expected) -> str | None:
-    """Say why nobody can use GPUs beyond a cap."""
+    """Return why no user can use GPUs beyond a cap, or None."""
     return with_labs(expected) or (
         None if expected.loans else "no preemptable partition is open to an uncapped account"
     )

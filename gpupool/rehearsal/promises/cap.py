@@ -1,4 +1,4 @@
-"""Every lab reaches its cap, and not one GPU more."""
+"""Every lab can use its cap, and not one GPU more."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kep
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
-_STOPPED = ("Assoc", "QOS")  # how the reasons of limits begin in squeue
+_STOPPED = ("Assoc", "QOS")  # prefixes of squeue's reasons for limits
 
 
 def _try_cap(stage: Stage) -> Verdict:
@@ -41,7 +41,7 @@ def _try_cap(stage: Stage) -> Verdict:
 
 
 def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
-    """See to it that so many GPUs are idle, where labs have been before: what waits then waits for its cap."""
+    """Cancel jobs of a lab until so many GPUs are idle: a job that is still pending then waits for its cap."""
     idle = stage.look()
     held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
     need = gpus - (stage.expected.pool - held)

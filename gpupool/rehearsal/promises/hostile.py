@@ -1,4 +1,4 @@
-"""A user who means harm: what would take others' GPUs, or Slurm itself, is refused, also as a change of a job."""
+"""A hostile user: requests that would harm slurmctld or other users are refused, also as changes of a job."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _PING = "pgrep -x slurmctld | sort | head -n 1"
 
 @dataclass(frozen=True)
 class _Attack:
-    """Options of sbatch that must be refused; with `changes`, of a job that may be, and what it may not become."""
+    """sbatch options that must be refused; with `changes`, the options are allowed, but none of the changes."""
 
     text: str
     options: tuple[str, ...]
@@ -82,7 +82,7 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _too_many(stage: Stage, user: str) -> Iterator[str]:
-    """Hand in held jobs up to the user's limit; the next are refused, and another user's are taken."""
+    """Submit held jobs up to a user's limit; yield a problem if more are accepted, or another user's are refused."""
     limit = stage.expected.cluster.scheduler.max_submitted_jobs
     if limit is None:
         return

@@ -1,4 +1,4 @@
-"""What a lab's people borrow from each other: it spills over their own limits, counts for the lab, and gives way."""
+"""GPUs that members of a lab borrow from each other: beyond their own limits, within the lab's cap, and preemptable."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ def _try_spill(stage: Stage) -> Verdict:
 
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
-    """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
+    """Return the smallest lab, with several users if possible, and a partition where its own jobs are preemptable."""
     pairs = [(lab, partition) for lab in expected.labs for partition in expected.lab_loans(lab.name)]
     return min(pairs, key=lambda pair: (len(pair[0].members) < 2, pair[0].cap), default=None)
 

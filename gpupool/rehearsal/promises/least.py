@@ -1,4 +1,4 @@
-"""What a job must request at least: one that requests less runs neither there, nor by a second step."""
+"""The minimum request of a job: a job below the minimum of a partition never runs there."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _WAITS = ("QOSMin", "InvalidQOS")
 
 
 def _requests(expected: Expected) -> Iterator[JobRequest]:
-    """Return a job of each partition with a least, which requests one GPU less."""
+    """Yield a job for each partition with a minimum of GPUs; it requests one GPU less."""
     for partition in (*expected.owners, *expected.preemptable):
         least = partition.limits.per_job_least.gpu
         who = next(iter(expected.people(partition)), None)

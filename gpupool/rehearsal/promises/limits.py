@@ -1,4 +1,4 @@
-"""What one user may hold at once: by QoS and by partition, in all partitions together where the QoS says so."""
+"""The limits of one user: of partitions, and of QoS, which count in all partitions together."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, some, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
-_PIECE = 8  # CPUs of one job, where a limit on CPUs is filled up
+_PIECE = 8  # CPUs of one job that fills a limit of CPUs
 
 
 @dataclass(frozen=True)
 class Case:
-    """Jobs up to a limit, and one more that must wait; all of one user."""
+    """Jobs of one user up to a limit, and one more job, which must stay pending."""
 
     text: str
     fill: tuple[JobRequest, ...]
@@ -23,21 +23,21 @@ class Case:
 
     @property
     def gpus(self) -> int:
-        """GPUs that are held when the limit is reached."""
+        """Return the number of GPUs of the jobs up to the limit."""
         return sum(request.gpus * request.count for request in self.fill)
 
     @property
     def cpus(self) -> int:
-        """CPUs that are held then."""
+        """Return the number of CPUs of the jobs up to the limit."""
         return sum((request.cpus or 1) * request.count for request in self.fill)
 
 
 def cases(expected: Expected) -> Iterator[Case]:
-    """Return each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
+    """Yield each of the inventory's limits for users that jobs can reach: for a QoS once, for a partition twice."""
     held: Counter[str] = Counter()  # GPUs by account
     seen: Counter[tuple[str, str]] = Counter()
-    busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
-    cpus = 0  # that other cases hold
+    busy: set[tuple[str, str]] = set()  # (user, partition or QoS) in use: a second limit would interfere
+    cpus = 0  # of the cases so far
     for partition in (partition for partition in expected.owners if not partition.entry.exclusive):
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
@@ -53,7 +53,7 @@ def cases(expected: Expected) -> Iterator[Case]:
                     case = _case(expected, user, account, partition, qos, key, limit, whose)
                     cap = expected.cluster.accounts[account].limits.group.gpu
                     if cap is not None and held[account] + case.gpus >= cap:
-                        continue  # the lab's cap would be met before
+                        continue  # jobs would reach the lab's cap first
                     if case.gpus + sum(held.values()) >= expected.pool or not _has_room(expected, case, cpus):
                         continue
                     cpus += case.cpus
@@ -64,7 +64,7 @@ def cases(expected: Expected) -> Iterator[Case]:
 
 
 def _has_room(expected: Expected, case: Case, held: int) -> bool:
-    """Return whether each partition has CPUs for its jobs, beside what other cases hold and what GPUs keep."""
+    """Return whether each partition has CPUs for the case, in addition to other cases and CPUs kept for GPUs."""
     asked: Counter[str] = Counter()
     for request in (*case.fill, case.above):
         asked[request.partition] += (request.cpus or 1) * request.count
@@ -76,7 +76,7 @@ def _has_room(expected: Expected, case: Case, held: int) -> bool:
 
 
 def _takes(partition: Partition, key: str) -> bool:
-    """Return whether a partition takes the jobs that reach a limit: only those on GPUs have a GPU."""
+    """Return whether a partition accepts the jobs that fill a limit: unless it is for GPUs, they request none."""
     return key == "gpu" or not (partition.without_gpu or partition.limits.per_job_least.gpu)
 
 
@@ -90,7 +90,7 @@ def _whose(expected: Expected, partition: Partition, qos: str | None, key: str) 
 def _case(
     expected: Expected, user: User, account: str, home: Partition, qos: str | None, key: str, limit: int, whose: str
 ) -> Case:
-    # a QoS counts in all partitions together: the jobs go round those that have no limit of their own
+    # a QoS counts in all partitions together: spread the jobs over partitions without a limit for users
     round_trip = [home.name] if whose == home.name else [
         owner.name for owner in expected.owners
         if expected.may(user, owner, account) and not owner.limits.per_user.model_fields_set and _takes(owner, key)
@@ -108,7 +108,7 @@ def _case(
     noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[key]
     more = request(round_trip[-1], 1, None)
     if whose != home.name:
-        # a QoS counts in all accounts together, too
+        # a QoS also counts in all accounts together
         more = replace(more, account=_other_account(expected, user, round_trip[-1], more.account, qos))
     return Case(f"{user.name}, {count(limit, noun)} by {whose}", fill, more)
 

@@ -1,4 +1,4 @@
-"""A lab fills CPUs or memory with jobs that nobody can evict, up to its limits; the others claim their caps."""
+"""A lab fills CPUs or memory, up to its limits, with jobs that are not preemptable; all other labs claim their caps."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,11 +13,11 @@ from gpupool.rehearsal.stage import Scene, Sent, Stage
 
 Resource = Literal["cpu", "mem"]
 _WORDS = {"cpu": "CPUs", "mem": "memory"}
-_PIECES = 8  # a node's share of jobs, where one job for all of it does not start
+_PIECES = 8  # jobs on each node, if one job for the whole node does not start
 
 
 def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
-    """Return what the limits of a lab and its people leave it of a resource; None without any."""
+    """Return the limit of a resource for a lab and its members together; None without a limit."""
     partition = expected.cluster.partitions[lab.partition]
     allowed = [getattr(expected.allowance(user, partition, lab.name), what) for user in lab.members]
     of_people = None if None in allowed else sum(allowed)
@@ -25,7 +25,7 @@ def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
 
 
 def neighbour(expected: Expected, what: Resource) -> Lab:
-    """Return the lab that can do most harm for what it contributed."""
+    """Return the lab that may take most of a resource for each GPU of its cap."""
 
     def harm(lab: Lab) -> tuple[bool, float, int]:
         allowed = _allowed(expected, lab, what)
@@ -35,7 +35,7 @@ def neighbour(expected: Expected, what: Resource) -> Lab:
 
 
 def protected(expected: Expected, what: Resource) -> bool:
-    """Return whether the inventory sets a limit to what a lab may take of this resource."""
+    """Return whether the inventory limits this resource for every lab."""
     return all(_allowed(expected, lab, what) is not None for lab in expected.labs)
 
 
@@ -44,7 +44,7 @@ def _of(node: Node, what: Resource) -> int:
 
 
 def _requests(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[JobRequest]:
-    """Return jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
+    """Yield jobs that fill nodes one by one, beginning where the smallest amount makes the most GPUs unusable."""
     left, cpus_left = _allowed(expected, lab, what), _allowed(expected, lab, "cpu")
     for_each = expected.cluster.scheduler.max_memory.per_cpu if what == "mem" else None
     nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
@@ -55,14 +55,14 @@ def _requests(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iter
         amount = _of(node, what) if left is None else min(left, _of(node, what))
         cpus = 1
         if for_each:
-            # memory comes with CPUs only
+            # the memory of a job is limited by its CPUs
             most = min(node.job_cpus, node.job_cpus if cpus_left is None else cpus_left)
             amount = min(amount, most * for_each)
             cpus = max(1, amount // pieces // for_each)
             cpus_left = None if cpus_left is None else cpus_left - cpus * pieces
         each = min(amount // pieces, cpus * for_each) if for_each else amount // pieces
         if not each:
-            # beyond what it may have: these must wait
+            # beyond the lab's limit: these jobs must stay pending
             each, cpus = _of(node, what) // pieces, max(1, node.job_cpus // pieces)
             each = min(each, cpus * for_each) if for_each else each
         elif left is not None:
@@ -75,7 +75,7 @@ def _requests(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iter
 
 
 def _fill(stage: Stage, lab: Lab, what: Resource) -> Sent:
-    """Send jobs for whole nodes, and in the place of those that do not start, smaller ones."""
+    """Submit jobs for whole nodes, then replace jobs that do not start with smaller ones."""
     sent = Sent({})
     for pieces in (1, _PIECES):
         new = stage.send(_requests(stage.expected, lab, what, pieces))

@@ -1,4 +1,4 @@
-"""Who goes first: the higher partition, and in one partition the higher QoS."""
+"""The order of jobs: by tier of the partition, and within a partition by QoS."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _SHORT = "#!/bin/sh\nexec sleep 1\n"
 
 
 def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], str, str | None]]:
-    """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
+    """Yield (rank, partition, QoS): all partitions with their default QoS, and all QoS in the lab's partition."""
     user = lab.members[0]
     open_to = [partition for partition in expected.owners if expected.may(user, partition, lab.name)]
     for partition in open_to:
@@ -27,7 +27,7 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], st
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
-    """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
+    """Return a partition and QoS of each rank, highest first, whose limits allow a job on all GPUs of the node."""
     by_rank: dict[tuple[int, float], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):

@@ -1,4 +1,4 @@
-"""What labs own otherwise than as a number of GPUs: their nodes, their GPUs of a type, their CPUs."""
+"""Hardware that labs own instead of a number of GPUs: nodes, GPUs of a type, CPUs."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from gpupool.rehearsal.expected_claims import JobRequest, Piece, hand_out, singl
 from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
-_CPUS = 8  # of one job that claims or borrows CPUs
-_LITTLE = "--mem=10M"  # nothing but what is owned shall be in a job's way
+_CPUS = 8  # of a job that claims or borrows CPUs
+_LITTLE = "--mem=10M"  # memory must not limit these jobs
 
 
 def _on(node: Node) -> tuple[str, ...]:
@@ -21,15 +21,15 @@ def _type(expected: Expected, node: Node) -> str | None:
 
 
 def _cpus(expected: Expected, node: Node) -> int:
-    """Return the most CPUs of a job on all GPUs of a node."""
+    """Return the maximum number of CPUs of a job on all GPUs of a node."""
     allowed = [expected.cluster.scheduler.most_cpus(gpu) for gpu in node.gpus]
-    # of a job for GPUs of no type the least counts
+    # without a GPU type in the request, the smallest limit applies
     most = min((cpus for cpus in allowed if cpus is not None), default=None)
     return min(node.cpus, most * node.gpu_count) if most else node.cpus
 
 
 def _guests(expected: Expected) -> Iterator[JobRequest]:
-    """Yield jobs that give way, on every GPU that is lent, and on the CPUs of nodes where CPUs are owned."""
+    """Yield preemptable jobs on every GPU that can be borrowed, and on the CPUs of these nodes if labs own CPUs."""
     for loan in expected.loans[:1]:
         user = next((user for user, _ in expected.people(loan.partition) if loan.account in user.accounts), None)
         nodes = [expected.cluster.nodes[name] for name in loan.partition.nodes] if user else []
@@ -46,7 +46,7 @@ def _guests(expected: Expected) -> Iterator[JobRequest]:
 
 
 def _claims(expected: Expected, owned: OwnedHardware) -> list[JobRequest]:
-    """Return jobs that hold all that a lab owns: one for each whole node, one for each GPU, some for CPUs."""
+    """Return jobs for all that a lab owns: one for each node, one for each GPU of a type, some for CPUs."""
     requests = []
     for turn, name in enumerate(owned.nodes):
         node, user = expected.cluster.nodes[name], owned.members[turn % len(owned.members)]
@@ -79,7 +79,7 @@ def _one_more(owned: OwnedHardware) -> list[JobRequest]:
 
 
 def _strangers(expected: Expected, owned: OwnedHardware) -> Iterator[JobRequest]:
-    """Yield a job of a user of another account in each partition of a lab's nodes, as a job that nobody evicts."""
+    """Yield a job, not preemptable, of a user of another account in each partition of a lab's nodes."""
     other = next((user for user in expected.cluster.users.values() if user.account != owned.name), None)
     for name, partition in owned.partitions.items():
         if other:

@@ -1,4 +1,4 @@
-"""Owners stay: nobody evicts them, and a node that is lost takes only what ran on it."""
+"""Owners' jobs stay: they are never preempted, and a lost node ends only the jobs that ran on it."""
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest

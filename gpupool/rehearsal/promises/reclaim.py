@@ -1,4 +1,4 @@
-"""What others borrowed comes back: each lab gets its cap while the pool is full of jobs that give way."""
+"""Labs reclaim borrowed GPUs: each gets its cap although the pool is full of preemptable jobs."""
 
 from dataclasses import replace
 
@@ -17,11 +17,11 @@ from gpupool.rehearsal.promises.waves import (
 )
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
-# Seconds beyond the grace time: slurmctld's own round, and starting what was asked for. Where Slurm is slow: more.
+# Seconds beyond the grace time for slurmctld's cycle and the start of jobs; multiplied on a slow machine.
 TOLERATED = CYCLE + 15
 
-_SETTLES = 8  # seconds: the arbiter waits for its second look, Slurm starts jobs some seconds apart
-_PAUSE = 1  # seconds between labs: the next comes while jobs still go for the one before
+_SETTLES = 8  # seconds: the arbiter acts at its second look, and Slurm starts jobs some seconds apart
+_PAUSE = 1  # seconds between labs: the next claims while jobs are still being preempted for the last
 
 
 def _full(stage: Stage) -> str:
@@ -107,18 +107,18 @@ def _try_requeue(stage: Stage) -> Verdict:
 
 
 def _explained(output: str) -> int:
-    """Count the outputs that name preemption: in slurmd's words, or in the arbiter's before its scancel."""
+    """Return the number of outputs that name preemption: by slurmd, or by the arbiter before its scancel."""
     return output.count("DUE TO PREEMPTION") + output.count("gpupool: PREEMPTED")
 
 
 def _outputs(stage: Stage, gone: list[str]) -> tuple[int, str]:
-    """Return how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
+    """Return how many jobs that cannot run again have no message about their end in their output, and all outputs."""
     outputs = [stage.twin.run(f"cat {OUTPUT.replace('%A', number)}").out for number in gone]
     return sum("CANCELLED" not in output for output in outputs), "".join(outputs)
 
 
 def _lender(expected: Expected) -> JobRequest | None:
-    """Return a few jobs of a lab that give way too, but after those that everybody may have."""
+    """Return preemptable jobs of a lab in a partition above the partition that is open to all, or None."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda lab: lab.cap):
         higher = [partition for partition in expected.lab_loans(lab.name) if partition.entry.tier > first.entry.tier]

@@ -1,4 +1,4 @@
-"""GPU types: a job gets what it asks for, in every form of asking, and no lab is tied to a type."""
+"""GPU types: a job gets the type it requests, in every form of request, and every lab can use every type."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -22,10 +22,10 @@ def _forms(expected: Expected, gpu: str) -> list[tuple[str, ...]]:
 
 
 def _requests(expected: Expected) -> Iterator[tuple[JobRequest, tuple[str, ...]]]:
-    """Return a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
+    """Yield jobs with their types: each lab on each type, each type in each form, and two types joined by `|`."""
     types = list(expected.cluster.gpu_types)
     labs = expected.labs
-    # as many as there are of the longer: each lab asks for each type, and each type is asked for in each form
+    # as many turns as labs or forms, whichever are more: each lab requests each type, in each form
     asked = {(turn % len(labs), gpu, (turn + kind) % 4) for turn in range(max(4, len(labs)))
              for kind, gpu in enumerate(types)}  # fmt: skip
     for lab, gpu, form in sorted(asked):

@@ -1,4 +1,4 @@
-"""How long a job may run: by partition and QoS, and that it really ends."""
+"""Time limits of jobs by partition and QoS, and the end of a job at its time limit."""
 
 import time
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from gpupool.rehearsal.twin.jobs import Job
 from gpupool.slurm import jobs, times
 
 _COLUMNS = "%i|%l"
-_MINUTE = 60  # Slurm's least unit of limits
+_MINUTE = 60  # Slurm's unit of time limits, in seconds
 _ENDED = "/tmp/gpupool-ended-%A.out"
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A pair of partition and QoS; `named` is the time that must be named where the QoS has more than the partition.
+    """A partition and a QoS; `wall` is the limit, `named` the necessary --time if the default is above the QoS's limit.
 
-    `unasked` is the time of a job without --time.
+    `unasked` is the time limit of a job without --time.
     """
 
     request: JobRequest
@@ -33,7 +33,7 @@ class _Case:
 
 
 def _cases(expected: Expected) -> Iterator[_Case]:
-    """Return each partition with its default, and each QoS in one of the partitions that are alike."""
+    """Yield each partition with its default QoS, and each QoS in one of the partitions with equal limits."""
     seen: list[object] = []
     for partition in (*expected.owners, *expected.preemptable):
         times = (partition.entry.max_time, partition.default_time)
@@ -99,7 +99,7 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _stopped(job: Job) -> bool:
-    """Return whether a job waits for what it will never get."""
+    """Return whether a job is pending because of a time limit."""
     return job.state == "PENDING" and any(word in job.reason for word in ("Wall", "TimeLimit"))
 
 
@@ -135,7 +135,7 @@ def _begin_timeout(stage: Stage) -> Sent:
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
-    """Return who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
+    """Return account, partition and user of the job, which must not hinder claims or count against tested limits."""
     each = expected.cluster.scheduler.default_memory.per_gpu or 0
 
     def spare(lab: Lab) -> float:

@@ -1,4 +1,4 @@
-"""Groups of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
+"""Groups of jobs for several promises: the pool full of borrowers, and labs at their caps."""
 
 import time
 from collections import Counter
@@ -9,18 +9,18 @@ from functools import partial
 from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
 from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
-OUTPUT = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
-CLEARLY = 3  # how many of them are among the borrowers
+OUTPUT = "/tmp/gpupool-told-%A.out"  # of jobs that cannot run again
+CLEARLY = 3  # number of borrowers that cannot run again
 
 
 def fill_with_borrowers(stage: Stage) -> Sent:
-    """Fill every GPU with jobs of one GPU that give way first, and give them; those there are already serve.
+    """Fill every GPU with the first jobs to be preempted, of one GPU each, and return them; existing ones are used.
 
     A few of them cannot run again.
     """
     borrowers = stage.passed.borrowers
     if borrowers and not stage.passed.claims:
-        # those who had to go come back by themselves; for those that are gone for ever others come
+        # Slurm requeues preempted jobs; jobs that cannot run again are replaced
         most = stage.expected.pool
         gone = most - sum(job.gpus for job in stage.look().of(borrowers))
         if gone > 0:
@@ -32,7 +32,7 @@ def fill_with_borrowers(stage: Stage) -> Sent:
     stage.empty()
     borrowers = stage.passed.borrowers = stage.send(_borrowers(stage))
     held, moved = 0, True
-    # a machine that is busy with others starts some of them late: as long as one starts, the next may
+    # on a busy machine, jobs start late: wait as long as another one starts
     while moved and held < stage.expected.pool:
         moved, scene = stage.until(partial(_full, borrowers, held + 1), stage.patience(stage.expected.pool - held))
         held = scene.gpus(borrowers)
@@ -44,13 +44,13 @@ def _full(borrowers: Sent, gpus: int, scene: Scene) -> bool:
 
 
 def borrowers_of(stage: Stage) -> Sent:
-    """Return the borrowers, if there are any."""
+    """Return the borrowers, or an empty Sent."""
     return stage.passed.borrowers or Sent({})
 
 
 def _borrowers(stage: Stage) -> list[JobRequest]:
     loan, typed = stage.expected.loans[0], stage.expected.typed
-    # by type where jobs must name one
+    # by type, if jobs must request a type
     left: Counter[str | None] = Counter({None: stage.expected.pool})
     if typed:
         left = Counter(dict(stage.expected.types_in(loan.partition.name)))
@@ -65,7 +65,7 @@ def _borrowers(stage: Stage) -> list[JobRequest]:
     if borrowed:
         borrowed += [replace(borrowed[0], gpu_type=gpu, count=rest) for gpu, rest in left.items() if rest]
     if borrowed:
-        # one at a time, from the largest: those that cannot run again write down what they are told
+        # taken from the largest request, as single jobs, so that each has its own output
         largest = max(range(len(borrowed)), key=lambda index: borrowed[index].count)
         number = min(CLEARLY, borrowed[largest].count - 1)
         borrowed[largest] = replace(borrowed[largest], count=borrowed[largest].count - number)
@@ -80,7 +80,7 @@ def final(sent: Sent) -> list[str]:
 
 
 def claim(stage: Stage, requests: Mapping[str, Sequence[JobRequest]]) -> dict[str, Sent]:
-    """Hand in what several labs claim, all at once."""
+    """Submit the claims of several labs at once, and return them by lab."""
     labs = [lab for lab in requests for _ in requests[lab]]
     sent = stage.send([request for lab in requests for request in requests[lab]])
     by_lab: dict[str, Sent] = {}
@@ -93,14 +93,14 @@ def claim(stage: Stage, requests: Mapping[str, Sequence[JobRequest]]) -> dict[st
 
 
 def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
-    """Wait until every lab holds all that it claimed."""
+    """Wait until every lab holds all that it claimed; return whether it does, and the last scene."""
     return stage.until(lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()), seconds)
 
 
 def reclaimed(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
-    """Wait like `reached` while others have to go: as long as it gets on, three times as long at most.
+    """Wait like `reached`, while jobs are preempted: as long as there is progress, at most three times `seconds`.
 
-    It ends where for a grace time and a round of slurmctld nobody goes and nothing starts.
+    It ends if no job is preempted and none starts during a grace time and a cycle of slurmctld.
     """
     borrowers, began = borrowers_of(stage), time.monotonic()
     held = (0, 0)
@@ -121,7 +121,7 @@ def _moved(state: Callable[[Scene], tuple[int, int]], before: tuple[int, int], s
 
 
 def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
-    """Say which labs hold less than they claimed, and why as squeue has it."""
+    """Return a text on each lab that holds less than it claimed, with squeue's reasons."""
     wrong = []
     for lab, sent in claims.items():
         for request, message in sent.refused:
@@ -132,7 +132,7 @@ def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
 
 
 def labs_full(stage: Stage) -> dict[str, Sent]:
-    """Let every lab hold its cap, with nobody else running, and give their jobs; those there already serve."""
+    """Let every lab hold its cap, with no other job running, and return the jobs; existing ones are used."""
     wanted = sum(reach(requests) for requests in singles(stage.expected).values())
     if sum(sent.gpus for sent in stage.passed.claims.values()) >= wanted:
         _again(stage)
@@ -146,7 +146,7 @@ def labs_full(stage: Stage) -> dict[str, Sent]:
 
 
 def _again(stage: Stage) -> None:
-    """Hand in again what labs claimed and somebody has cancelled since."""
+    """Submit again the claimed jobs that have been cancelled since."""
     scene = stage.look()
     for lab, sent in list(stage.passed.claims.items()):
         counts = Counter(job.array for job in scene.of(sent))
@@ -162,7 +162,7 @@ def _again(stage: Stage) -> None:
 
 
 def note_waits(stage: Stage, scene: Scene, sents: Iterable[Sent]) -> None:
-    """Remember how long owners waited beyond the grace time of those that had to go."""
+    """Record how long owners waited beyond the grace time of preempted jobs."""
     for sent in sents:
         for job in scene.running(sent):
             if job.start is not None:

@@ -1,1 +1,1 @@
-"""What a rehearsal leaves for people: its page, the data of it, and the lines on a terminal."""
+"""The report of a rehearsal: a page, its data, and lines on a terminal."""

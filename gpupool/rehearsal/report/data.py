@@ -1,4 +1,4 @@
-"""All that a report of a rehearsal says, as plain data: the page is made from it, and CI reads it as JSON."""
+"""The data of a rehearsal's report: the page is made from it, and CI reads it as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class Setting:
-    """A key of a file (of the whole file, where there is none) that is not in the twin what it is in production."""
+    """A key of a file that differs between twin and production; without a key, the whole file differs."""
 
     file: str
     key: str
@@ -24,7 +24,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """One rehearsal, over. `caps` has each lab's GPUs, `nodes` and `gpus` count what computes; `seconds` it took."""
+    """A finished rehearsal. `caps` has each lab's GPUs, `nodes` and `gpus` are numbers; it took `seconds`."""
 
     cluster: str
     version: str
@@ -40,17 +40,17 @@ class Rehearsed:
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """Findings by outcome, all four of them."""
+        """Return the number of findings for each of the four outcomes."""
         return {outcome: sum(finding.outcome == outcome for finding in self.findings) for outcome in OUTCOMES}
 
     @property
     def worst(self) -> Outcome:
-        """Whether any promise was broken, any guarantee void, or all is well."""
+        """Return `broken` or `void` if any finding is, otherwise `kept`."""
         worst: tuple[Outcome, ...] = ("broken", "void")
         return next((outcome for outcome in worst if self.counts[outcome]), "kept")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it all as JSON's own kinds of values."""
+        """Return the rehearsal as plain JSON types."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -68,20 +68,20 @@ class Rehearsed:
 
 
 def caps_of(cluster: Cluster) -> dict[str, int]:
-    """Return the GPU cap of each lab, in the inventory's order."""
+    """Return the GPU cap of each lab, in inventory order."""
     labs = [account for account in cluster.accounts.values() if account.entry.kind == "lab"]
     return {lab.name: cluster.owned_gpus(lab) or 0 for lab in labs}
 
 
 def words_for(seconds: float) -> str:
-    """Return a duration as people say it: `42 s`, `3 min 12 s`."""
+    """Return a duration as text: `42 s`, `3 min 12 s`."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     return f"{minutes} min {rest} s" if minutes else f"{whole} s"
 
 
 def verdict(counts: Mapping[Outcome, int]) -> str:
-    """Return the headline: what a reader who stops here must know."""
+    """Return the headline of the report."""
     tried = counts["kept"] + counts["broken"] + counts["void"]
     if not tried:
         return "No promise was tried"

@@ -1,4 +1,4 @@
-"""The report of a rehearsal as files: index.html for people, rehearsal.json for programs."""
+"""The report of a rehearsal as files: index.html for readers, rehearsal.json for programs."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from gpupool.whole import put
 
 
 def ensure_writable(folder: Path) -> None:
-    """Complain of a folder that no report can be written to, before minutes were spent; nothing is made yet."""
+    """Raise GpupoolError if no report can be written to a folder, before the rehearsal starts; create nothing."""
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise GpupoolError(f"--report {folder}: {existing} is a file, and must be a folder")
@@ -20,7 +20,7 @@ def ensure_writable(folder: Path) -> None:
 
 
 def write(folder: Path, rehearsed: Rehearsed) -> None:
-    """Write both files, each whole or not at all, the page last; other files of the folder stay."""
+    """Write both files atomically, the page last; other files in the folder stay."""
     folder.mkdir(parents=True, exist_ok=True)
     put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
     put(folder / "index.html", page(rehearsed))

@@ -1,4 +1,4 @@
-"""A rehearsal as one page for people: everything is in it, and opening it asks the network for nothing."""
+"""A rehearsal as one HTML page, which loads nothing from the network."""
 
 import json
 from functools import cache
@@ -11,7 +11,7 @@ from gpupool.rehearsal.report import timeline
 from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
 from gpupool.rehearsal.report.timeline import Row
 
-# told apart by sign and word, never by colour alone
+# outcomes differ in sign and word, not only in colour
 SIGNS: dict[Outcome, str] = {"kept": "✓", "broken": "✗", "void": "!", "not made": "–"}
 
 
@@ -58,7 +58,7 @@ def page(rehearsed: Rehearsed) -> str:
 
 
 def sum_up(row: Row) -> str:
-    """Say what a lab held, in a sentence."""
+    """Return a sentence on the GPUs that a lab held."""
     most = row.most
     if row.cap is None:
         parts = [f"held up to {most.held} GPUs" if most.held else "held no GPU"]
@@ -75,6 +75,6 @@ def sum_up(row: Row) -> str:
 
 
 def _numbers(rows: list[Row], end: float) -> str:
-    """Return the points as JSON for the line that follows the pointer; safe inside a script element."""
+    """Return the points as JSON for the page's pointer; it is safe inside a script element."""
     points = [[[round(point.at, 1), *point[1:]] for point in row.points] for row in rows]
     return json.dumps({"end": round(end, 1), "rows": points}, separators=(",", ":")).replace("<", "\\u003c")

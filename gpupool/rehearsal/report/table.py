@@ -1,4 +1,4 @@
-"""A rehearsal's findings on a terminal, a line each; in a pipe, plain text a line each."""
+"""A rehearsal's findings as a table on a terminal; in a pipe, as plain text, one line each."""
 
 from rich.table import Table
 from rich.text import Text
@@ -9,11 +9,11 @@ from gpupool.rehearsal.report.page import SIGNS
 from gpupool.terminal import Screen, styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
-_WIDE = 120  # columns; a narrower terminal has no room for what was tried
+_WIDE = 120  # columns; a narrower terminal shows no column of what was tried
 
 
 def show(screen: Screen, rehearsed: Rehearsed) -> None:
-    """Print the table, what is broken or void in full, then the counts and the verdict."""
+    """Print the table, broken and void findings in full, then the counts and the verdict."""
     if screen.is_terminal:
         screen.print(_table(rehearsed, screen.console.width), soft_wrap=False)
     else:

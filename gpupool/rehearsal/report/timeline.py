@@ -1,4 +1,4 @@
-"""GPUs over time as shapes: a row for each lab and one for the pool, thinned out so that a page stays small."""
+"""GPUs over time as SVG shapes: a row for each lab and one for the pool, with few points for a small page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from gpupool.rehearsal.finding import Finding, Moment
 
-WIDTH = 1000  # of a drawing; it is stretched to what the screen has
-UP, DOWN = 60, 18  # above the base line: GPUs held; below it: GPUs that evicted jobs wait for
+WIDTH = 1000  # of a drawing; the page scales it to the screen
+UP, DOWN = 60, 18  # above the base line: GPUs held; below it: GPUs of preempted jobs that are pending again
 _MOST_POINTS = 9000  # of all rows together
-_CAPS_SHOWN = 4  # a lab that borrows more than this times its cap would flatten its own cap line
+_CAPS_SHOWN = 4  # a drawing ends at this times the cap, so that a lab that borrows more keeps a visible cap line
 
 
 class Point(NamedTuple):
-    """GPUs from `at` seconds on until the next point."""
+    """The GPUs from `at` seconds until the next point."""
 
     at: float
     owned: int
@@ -23,13 +23,13 @@ class Point(NamedTuple):
 
     @property
     def held(self) -> int:
-        """Owned and borrowed."""
+        """Return owned and borrowed GPUs together."""
         return self.owned + self.borrowed
 
 
 @dataclass(frozen=True)
 class Row:
-    """One lab, or the pool (no cap). `top` is what the drawing's height stands for, in GPUs."""
+    """One lab, or the pool (no cap). `top` is the height of the drawing in GPUs."""
 
     name: str
     cap: int | None
@@ -39,36 +39,36 @@ class Row:
 
     @property
     def most(self) -> Point:
-        """The highest of each kind, whenever it was."""
+        """Return the maximum of each kind, over the whole time."""
         owned, borrowed, evicted = (max((point[kind] for point in self.points), default=0) for kind in (1, 2, 3))
         return Point(0.0, int(owned), int(borrowed), int(evicted))
 
     @property
     def clipped(self) -> bool:
-        """Whether more was held than is drawn."""
+        """Return whether more GPUs were held than the drawing shows."""
         return any(point.held > self.top for point in self.points)
 
     @property
     def over_cap(self) -> int:
-        """How many GPUs beyond its cap the lab owned at its worst moment."""
+        """Return the maximum number of owned GPUs beyond the lab's cap."""
         return max(0, self.most.owned - self.cap) if self.cap is not None else 0
 
     @property
     def owned(self) -> str:
-        """The shape of what was owned."""
+        """Return the shape of owned GPUs."""
         return self._shape((point.at, self._up(point.owned)) for point in self.points)
 
     @property
     def held(self) -> str:
-        """The shape of what was owned and borrowed; what is owned is drawn over it."""
+        """Return the shape of owned and borrowed GPUs; the owned ones are drawn over it."""
         return self._shape((point.at, self._up(point.held)) for point in self.points)
 
     @property
     def over(self) -> str:
-        """The shape of what was owned beyond the cap; nothing where there is none."""
+        """Return the shape of owned GPUs beyond the cap; "" if there are none."""
         if not self.over_cap or self.cap is None:
             return ""
-        base, seen = self._up(self.cap), 3.0  # one GPU of many is seen, too
+        base, seen = self._up(self.cap), 3.0  # even a single GPU stays visible
         return self._shape(
             (
                 (point.at, min(self._up(point.owned), base - seen) if point.owned > self.cap else base)
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def evicted(self) -> str:
-        """The shape below the base line; nothing where nobody was evicted."""
+        """Return the shape below the base line; "" if no job was preempted."""
         most = self.most.evicted
         if not most:
             return ""
@@ -88,7 +88,7 @@ class Row:
 
     @property
     def cap_line(self) -> float | None:
-        """How high the cap is."""
+        """Return the height of the cap line."""
         return None if self.cap is None else round(self._up(self.cap), 1)
 
     def _up(self, gpus: int) -> float:
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of time in which one promise was tried; `number` is its line in the table, from 1."""
+    """The period in which one promise was tested; `number` is its line in the table, from 1."""
 
     promise: str
     number: int | None
@@ -115,7 +115,7 @@ class Phase:
 
 
 def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
-    """Return a row for each lab with its cap, then one for any other account that held GPUs."""
+    """Return a row for each lab with its cap, then a row for each other account that held GPUs."""
     seen = [
         name
         for moment in moments
@@ -147,7 +147,7 @@ def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
 
 
 def down_shape(moments: Sequence[Moment], gpus: int) -> str:
-    """Return the shape of GPUs on lost nodes, hanging from the top; nothing where no node was lost."""
+    """Return the shape of GPUs on lost nodes, drawn from the top; "" if no node was lost."""
     if not any(moment.down for moment in moments):
         return ""
     path, end = "M0 0", end_of(moments)
@@ -157,7 +157,7 @@ def down_shape(moments: Sequence[Moment], gpus: int) -> str:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Return about `most` points or fewer that draw the same: no peak and no trough is lost."""
+    """Return at most about `most` points with the same shape: every peak and trough is kept."""
     changes = [next(run) for _, run in groupby(points, key=lambda point: point[1:])]
     if len(changes) <= most:
         return changes
@@ -175,7 +175,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase]:
-    """Return what was tried when, in the order of time."""
+    """Return the periods of all promises, in order of time."""
     numbers = {finding.promise: number for number, finding in enumerate(findings, 1)}
     texts = {finding.promise: finding.text for finding in findings}
     runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda moment: moment.promise)]

@@ -1,4 +1,4 @@
-"""The steps of a site's own promise, tried one after the other on an empty cluster."""
+"""The steps of a site's own promise, executed in order on an empty cluster."""
 
 import shlex
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from gpupool.rehearsal.stage import Scene, Sent, Stage
 
 
 def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
-    """Hand in, wait for what is expected, cancel; stop at the first step that does not come true."""
+    """Execute the steps and return the verdict; stop at the first step whose expectation does not come true."""
     stage.empty()
     named: dict[str, Sent] = {}
     last = Sent({})
@@ -43,7 +43,7 @@ class Plain(JobRequest):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What sbatch is asked for, but for the count."""
+        """Return sbatch's options, without the count."""
         return self.more
 
 

@@ -1,4 +1,4 @@
-"""What a site's own promise is made of: the language of INVENTORY/rehearsal/*.yml."""
+"""The schema of a site's own promises in INVENTORY/rehearsal/*.yml."""
 
 from typing import Self
 

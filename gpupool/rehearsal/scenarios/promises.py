@@ -1,4 +1,4 @@
-"""Scenarios as promises, tried like all others."""
+"""Scenarios as promises, tested like all others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A site's own promises as its inventory gives them, in the folder `rehearsal`; read without trying any."""
+"""A site's own promises, read from the folder `rehearsal` of its inventory and checked."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path as FilePath
@@ -13,7 +13,7 @@ from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Su
 
 
 def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
-    """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
+    """Return the scenarios in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them."""
     folder = inventory / "rehearsal"
     files = sorted(path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")) if folder.is_dir() else []
     valid: list[Scenario] = []
@@ -42,7 +42,7 @@ def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
 
 
 def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
-    """Complain of users that the inventory does not know, and of names that no step before has given."""
+    """Yield complaints about users who are not in the inventory, and about names that no earlier step defines."""
     named: set[str] = set()
     submitted = False
     for index, step in enumerate(scenario.steps):

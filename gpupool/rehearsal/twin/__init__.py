@@ -1,4 +1,4 @@
-"""The twin: the whole cluster in one container without a network, at its full size, with production's own files."""
+"""The twin: the whole cluster at full size in one container without a network, with production's files."""
 
 import hashlib
 import shlex
@@ -26,19 +26,19 @@ __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "canno
 
 Tell = Callable[[str], None]
 
-HANGS = 600.0  # seconds after which a script in a twin is given up; each ends long before on any machine that works
+HANGS = 600.0  # seconds after which a script in a twin has failed; it takes much less on a working machine
 _PACE = "for n in 1 2 3 4 5 6 7 8 9 10; do scontrol ping; done >/dev/null"
-_QUIET = 0.12  # seconds that this takes on two cores that do nothing else
-_PACE_HOLDS = 5.0  # seconds for which a pace that was measured serves
+_QUIET = 0.12  # seconds that _PACE takes on two idle cores
+_PACE_HOLDS = 5.0  # seconds for which a measured pace is reused
 
 
 @dataclass
 class Twin:
-    """A running twin. `times` in seconds, as they are here:
+    """A running twin. `times` are the twin's times in seconds:
 
-    `grace` of the partition with the longest, `grace:PARTITION` of each that gives way, `requeue` from a job's
-    eviction until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` between two of its
-    looks.
+    `grace` is the longest grace time, `grace:PARTITION` that of each preemptable partition, `requeue` the time from a
+    job's preemption until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` between two looks of the
+    arbiter.
     """
 
     cluster: Cluster
@@ -60,9 +60,9 @@ class Twin:
         tell: Tell = lambda _: None,
         keep: bool = False,
     ) -> Self:
-        """Start a twin and return once every node is idle; `keep` leaves it standing when this process is gone.
+        """Start a twin and return it after every node is idle; with `keep`, it outlives this process.
 
-        `wanted` is `compiled(of_version(cluster, version))` unless said otherwise; `version` the inventory's own.
+        The default of `wanted` is `compiled(of_version(cluster, version))`, that of `version` the inventory's version.
         """
         version = version or cluster.slurm.version
         cluster = of_version(cluster, version)
@@ -100,23 +100,23 @@ class Twin:
         return twin
 
     def stop(self) -> None:
-        """Remove the twin; twice does no harm."""
+        """Remove the twin, if it still exists."""
         self._shell.close()
         with suppress(GpupoolError):
             container.remove(self.name)
 
     def __enter__(self) -> Self:
-        """Return the twin itself."""
+        """Return the twin."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove it, whatever happened."""
+        """Remove the twin, even after an error."""
         self.stop()
 
     def run(self, script: str, user: str = "root", seconds: float = HANGS) -> Result:
-        """Run shell text in the twin as a user of the inventory, or root; a failure is in the answer."""
+        """Run shell text in the twin as a user of the inventory or root; return its result, failed or not."""
         if user == "root":
             return self._shell.run(script, seconds)
         inside = ["timeout", "--signal", "KILL", str(seconds), "bash", "-s"]
@@ -125,7 +125,7 @@ class Twin:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def pace(self) -> float:
-        """Return how many times slower Slurm answers now than where all bounds in seconds were measured, at least 1."""
+        """Return how many times slower than on two idle cores Slurm answers now, at least 1."""
         now = time.monotonic()
         if not self._paces or now - self._paces[-1][0] > _PACE_HOLDS:
             self.run(_PACE)
@@ -134,11 +134,11 @@ class Twin:
         return self._paces[-1][1]
 
     def slowest(self) -> float:
-        """Return the slowest pace that was measured so far."""
+        """Return the slowest pace measured so far."""
         return max((pace for _, pace in self._paces), default=1.0)
 
     def do(self, script: str, what: str) -> Result:
-        """Run shell text as root; TwinError, with its last line, where it fails."""
+        """Run shell text as root and return its result; TwinError with its last line if it fails."""
         done = self.run(script)
         if done.code:
             lines = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
@@ -146,7 +146,7 @@ class Twin:
         return done
 
     def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
-        """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
+        """Submit jobs in this order, and return the number of each, or sbatch's refusal."""
         if not jobs:
             return []
         done = self.do(queue.submission(self.cluster, jobs), "sbatch")
@@ -157,30 +157,30 @@ class Twin:
         return queue.jobs(self.do(queue.LOOK, "squeue").out)
 
     def history(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
+        """Return the last states of jobs by id; each task of an array has its own (`12_3`)."""
         wanted = set(ids)
         states = queue.ended(self.do(queue.ENDED, "sacct").out)
         return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
 
     def clear(self) -> None:
-        """Cancel everything, and return once no job is left and every node is idle."""
+        """Cancel all jobs, and return after no job is left and every node is idle."""
         self.do(queue.CLEAR, "clearing")
 
     def lose(self, node: str) -> None:
-        """Let a node die with all that runs on it; return once slurmctld knows."""
+        """Kill a node with all its jobs; return after slurmctld knows."""
         self.do(nodes.lose(node), f"losing {node}")
 
     def restore(self, node: str) -> None:
-        """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
+        """Restore a lost node; return after it accepts jobs, or runs jobs that were pending for it."""
         self.do(nodes.restore(node), f"restoring {node}")
 
     def _root(self, script: str, seconds: float) -> Result:
         return self.run(script, seconds=seconds)
 
     def _compare(self, files: Mapping[str, str], differing: Sequence[str]) -> None:
-        """Read back what the daemons read: nothing but the table may stand between it and production.
+        """Raise TwinError if the twin's files differ from production's beyond the table of differences.
 
-        `differing` says what is already known to do so.
+        `differing` has the differences found before.
         """
         read = self.do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}

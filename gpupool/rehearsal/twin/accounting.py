@@ -1,4 +1,4 @@
-"""A twin's slurmdbd filled by the same code that an apply fills production's with."""
+"""A twin's slurmdbd, reconciled by the same code as production's in an apply."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Run = Callable[[str, float], Result]  # shell text, seconds
 
 
 def short_graces(entities: Mapping[str, Any]) -> dict[str, Any]:
-    """Return entities with the grace times of QoS as short as the table of differences has those of partitions."""
+    """Return entities with the grace times of QoS cut to GRACE, as the table of differences does for partitions."""
     qos = {
         name: {**fields, **({"GraceTime": min(fields["GraceTime"], GRACE)} if "GraceTime" in fields else {})}
         for name, fields in entities["qos"].items()
@@ -21,7 +21,7 @@ def short_graces(entities: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
-    """Bring slurmdbd in line with the entities; without `limits` as long as slurmctld has not told of its TRES."""
+    """Reconcile slurmdbd with the entities; without `limits` until slurmctld has registered its TRES."""
     try:
         clean = normal(entities, limits)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What runs in a twin's container until it stands, as shell text: files, people and devices, then the daemons."""
+"""The start of a twin's container as shell text: files, users and devices, then the daemons."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -9,41 +9,41 @@ from gpupool.compile.system.people import groups_for
 from gpupool.rehearsal.twin.differences.table import Place
 from gpupool.shell import shell_file, values
 
-# Debian's, where a file must not be root's
+# owner and mode of files that root must not own, as on Debian
 _OWNED = {"/etc/slurm/slurmdbd.conf": ("slurm:slurm", "600")}
-# glibc resolves no name where all addresses are 127.0.0.1; this one is nobody's (RFC 5737)
+# glibc resolves no name if 127.0.0.1 is the only address; this address is for documentation (RFC 5737)
 _SOME_ADDRESS = "192.0.2.1"
 
 
 def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
-    """Return the text that makes a Debian the cluster's machine: its files, addresses, people and devices."""
+    """Return the script that prepares plain Debian for the cluster: its files, addresses, users and devices."""
     return "\n".join(["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster)])
 
 
 def database(state: str) -> str:
-    """Return the script that starts munge and MariaDB, until MariaDB answers; `state` is slurmctld's."""
+    """Return the script that starts munge and MariaDB, and waits for MariaDB; `state` is slurmctld's directory."""
     return values(state=state) + _DATABASE
 
 
 def slurmdbd() -> str:
-    """Return the script that starts slurmdbd, until it answers."""
+    """Return the script that starts slurmdbd and waits until it answers."""
     return _SLURMDBD
 
 
 def service(unit: str) -> str:
-    """Return the script that starts the program of a systemd unit, as its user, with its environment and our logs."""
+    """Return the script that starts the program of a systemd unit, with its user and environment, and a log file."""
     settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
     command = f"runuser -u {settings['User']} -- env {settings.get('Environment', '')} {settings['ExecStart']}"
     return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
 
 
 def daemons(place: Place) -> str:
-    """Return the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
+    """Return the script that starts slurmctld and every slurmd, and waits until slurmctld answers."""
     return values(nodes=" ".join(place.ports)) + _DAEMONS
 
 
 def controller() -> str:
-    """Return the text that starts slurmctld alone, and ends when it answers."""
+    """Return the script that starts slurmctld alone, and waits until it answers."""
     return values(nodes="") + _DAEMONS
 
 

@@ -1,4 +1,4 @@
-"""What production would get: the files of its machines and its accounting, before anything is changed."""
+"""The files and accounting entities that production would get, before the twin's changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from gpupool.slurm.releases import SINCE, Supported, has
 
 @dataclass(frozen=True)
 class Compiled:
-    """The files of controller, database and compute nodes, path to text, and slurmdbd's entities."""
+    """The files of controller, database and compute nodes (path -> text), and slurmdbd's entities."""
 
     files: Mapping[str, str]
     entities: Mapping[str, Any]
 
 
 def compiled(cluster: Cluster) -> Compiled:
-    """Return the very files and entities that an apply would bring; where nodes differ, the controller's file."""
+    """Return the same files and entities as an apply installs; if nodes differ, the controller's file."""
     files: dict[str, str] = {}
     for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
         for file in files_for(cluster, node):
@@ -28,7 +28,7 @@ def compiled(cluster: Cluster) -> Compiled:
 
 
 def of_version(cluster: Cluster, version: Supported) -> Cluster:
-    """Return the same cluster as it would be with another Slurm, without what that one does not have."""
+    """Return the cluster with another version of Slurm, without settings that this version lacks."""
     if cluster.slurm.version == version:
         return cluster
     slurm = cluster.slurm.model_copy(update={"version": version})

@@ -1,4 +1,4 @@
-"""The container of a twin: started without a network, and removed when nobody owns it any more."""
+"""The container of a twin: started without a network, and removed after its owner process has ended."""
 
 import itertools
 import os
@@ -16,16 +16,16 @@ _numbers = itertools.count(1)
 
 
 def prefix() -> str:
-    """Return what the names of twins begin with here."""
+    """Return the prefix of the names of twins."""
     return os.environ.get("GPUPOOL_TWIN_PREFIX") or "gpupool-twin"
 
 
 def run(
     image: str, place: Place, cluster: str, *, state: str, keep: bool, rights: Sequence[str] = ("NET_ADMIN",)
 ) -> str:
-    """Start an empty container and return its name; state that daemons write all the time is in memory."""
+    """Start an empty container and return its name; directories that daemons often write to are in memory."""
     name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
-    # no network: addresses of the cluster are its own loopback's, which takes the right to add them
+    # no network: the cluster's addresses are on the loopback device, and NET_ADMIN allows adding them
     memory = [word for path in ("/run", "/tmp", "/var/spool/slurmd", state) for word in ("--tmpfs", f"{path}:exec")]
     command = [
         *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
@@ -38,7 +38,7 @@ def run(
     except TestbedError as error:
         remove(name)
         raise TwinError(f"the twin's container could not be started: {error}") from None
-    except BaseException:  # Ctrl-C: the docker that was asked for it may have made it
+    except BaseException:  # Ctrl-C: docker may already have created it
         remove(name)
         raise
     return name
@@ -50,7 +50,7 @@ def remove(name: str) -> None:
 
 
 def remove_orphans() -> list[str]:
-    """Remove twins whose owner died without removing them, never one that lives; return their names."""
+    """Remove twins whose owner process has ended, and return their names."""
     gone = [name for name, whose, state in _twins() if whose != KEPT and _is_dead(whose, runs=state == "running")]
     for name in gone:
         remove(name)
@@ -66,7 +66,7 @@ def _twins() -> Iterator[tuple[str, str, str]]:
 
 
 def owner(pid: int) -> str:
-    """Return what tells a process from any other, of this machine's life and of others': boot, number, start."""
+    """Return a unique identity of a process, across boots and machines: boot id, pid, start time."""
     return f"{_boot()}:{pid}:{_started(pid)}"
 
 
@@ -75,7 +75,7 @@ def _is_dead(whose: str, *, runs: bool) -> bool:
     pid, _, started = rest.partition(":")
     if not pid.isdigit() or not started:
         return False
-    # an owner of another machine that shares this docker cannot be told from one before a reboot, but its twin runs
+    # with another boot id, the owner is gone, or is on another machine with this docker: then its twin runs
     return _started(int(pid)) != started if boot == _boot() else not runs
 
 
@@ -85,7 +85,7 @@ def _boot() -> str:
 
 def _started(pid: int) -> str:
     try:
-        # the name in parentheses may hold spaces
+        # the name in parentheses may contain spaces
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (FileNotFoundError, ProcessLookupError):
         return "gone"

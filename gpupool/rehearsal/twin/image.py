@@ -1,4 +1,4 @@
-"""The image of a twin: Debian as it ships a Slurm version, with every daemon of the cluster in one tree."""
+"""The image of a twin: the release of Debian with a Slurm version, with all daemons of the cluster."""
 
 from collections.abc import Callable
 
@@ -9,5 +9,5 @@ _PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurm
 
 
 def ensure(version: Supported, tell: Callable[[str], None]) -> str:
-    """Return the image for a Slurm version, built now if it is not here yet (a minute or two)."""
+    """Return the image for a Slurm version; build it if it is missing, which takes a minute or two."""
     return image.ensure(SUITES[version], [_PACKAGES], tell)[_PACKAGES]

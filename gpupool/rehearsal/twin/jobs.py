@@ -1,9 +1,9 @@
-"""Jobs of a twin: what is asked of sbatch, what it says, and what squeue shows."""
+"""Jobs of a twin: requests to sbatch, its refusals, and squeue's rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# the script of a job that only holds what it got: it ends at SIGTERM, at once
+# the script of a job that only holds its resources, and ends at once at SIGTERM
 HOLD = "#!/bin/sh\nexec sleep infinity\n"
 #: States of jobs that hold their GPUs.
 RUNS = ("RUNNING", "CONFIGURING")
@@ -11,7 +11,7 @@ RUNS = ("RUNNING", "CONFIGURING")
 
 @dataclass(frozen=True)
 class Result:
-    """How a script in the twin ended, and what it wrote."""
+    """The exit code and the output of a script in the twin."""
 
     code: int
     out: str
@@ -20,7 +20,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Ask:
-    """A job to hand in: who, sbatch's options, and the batch script."""
+    """A job to submit: the user, sbatch's options, and the batch script."""
 
     user: str
     options: tuple[str, ...] = ()
@@ -29,18 +29,18 @@ class Ask:
 
 @dataclass(frozen=True)
 class Refusal:
-    """sbatch's own message for a job that it did not take."""
+    """sbatch's message for a job that it refused."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as squeue shows it; each task of an array is one (`12_3`).
+    """A job in squeue's output; each task of an array is a job (`12_3`).
 
-    `gpus` and `cpus` are what it holds, or asks for while it is pending; `gpu_types` counts those of named types;
-    `mem` in MiB; `nodes` are those it runs on; `start` in seconds since 1970, None while nobody knows; `limit` in
-    seconds, None without one. `state` is Slurm's word: PENDING, RUNNING, COMPLETING, …
+    `gpus` and `cpus` are numbers that it holds, or requests while it is pending; `gpu_types` counts GPUs by requested
+    type; `mem` in MiB; `nodes` are its nodes; `start` in Unix time, None if unknown; `limit` in seconds, None if
+    unlimited. `state` is Slurm's: PENDING, RUNNING, COMPLETING, …
     """
 
     id: str
@@ -62,5 +62,5 @@ class Job:
 
     @property
     def array(self) -> str:
-        """The number that sbatch gave: of the whole array, where this is a task of one."""
+        """Return the number that sbatch printed; for a task, that of the array."""
         return self.id.partition("_")[0]

@@ -1,4 +1,4 @@
-"""Nodes of a twin: waited for, lost and restored, as shell text."""
+"""Scripts that wait for nodes of a twin, kill them and restore them."""
 
 from gpupool.shell import shell_file, values
 
@@ -6,12 +6,12 @@ IDLE = shell_file(__package__, "nodes_idle.sh")
 
 
 def lose(node: str) -> str:
-    """Return the text that kills a node's slurmd and all its jobs, and tells slurmctld what it would find out late."""
+    """Return the script that kills a node's slurmd and all its jobs, and sets the node down in slurmctld."""
     return values(node=node) + _LOSE
 
 
 def restore(node: str) -> str:
-    """Return the text that starts a node's slurmd again and waits until the node takes jobs, or has some."""
+    """Return the script that starts a node's slurmd again and waits until the node accepts or runs jobs."""
     return values(node=node) + _RESTORE
 
 

@@ -1,4 +1,4 @@
-"""A twin's queue: shell text that hands jobs in, looks at them and clears them, and what its answers mean."""
+"""A twin's queue: scripts that submit, show and cancel jobs, and functions that read their output."""
 
 import shlex
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _SHOWN = (
     "RestartCnt", "StartTime", "TimeLimit", "NumCPUs", "Name",
 )  # fmt: skip
 _WIDTHS = {"tres-alloc": 200, "NodeList": 1000, "Partition": 400}
-# 22.05 cuts at the width that it is told, and has no other way to say which column ends where
+# Slurm 22.05 truncates columns at their width, and has no separator between columns
 _FORMAT = ",".join(f"{name}:{_WIDTHS.get(name, 64)}" for name in _SHOWN)
 
 LOOK = f"TZ=UTC squeue -a -r -h -O {_FORMAT}"
@@ -25,7 +25,7 @@ ENDED = "TZ=UTC squeue -a -r -h -t all -o '%i|%T'; echo --; sacct -a -n -P -X -D
 
 
 def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
-    """Return the text that hands in jobs in their order; it writes a line each, and what sbatch complains of."""
+    """Return the script that submits jobs in order; it prints one line for each, with sbatch's error if refused."""
     groups = groups_for(cluster)
     parts = [_ONE]
     for job in jobs:
@@ -42,7 +42,7 @@ _ONE = shell_file(__package__, "queue_one.sh")
 
 
 def answers(out: str, asked: int) -> list[str | Refusal]:
-    """Read the answer to `submission`, one a job."""
+    """Return the job numbers and refusals in the output of `submission`; TwinError if their number is not `asked`."""
     results: list[str | Refusal] = []
     for line in out.splitlines():
         verdict, _, rest = line.partition(" ")
@@ -56,7 +56,7 @@ def answers(out: str, asked: int) -> list[str | Refusal]:
 
 
 def jobs(out: str) -> list[Job]:
-    """Read the answer to `LOOK`."""
+    """Return the jobs in the output of `LOOK`."""
     return [_job(line) for line in out.splitlines() if line.strip()]
 
 
@@ -90,11 +90,11 @@ def _job(line: str) -> Job:
 
 
 def ended(out: str) -> dict[str, str]:
-    """Read the answer to `ENDED`: what slurmctld remembers goes before what slurmdbd has."""
+    """Return the states of jobs in the output of `ENDED`; slurmctld's state overrides slurmdbd's."""
     here, _, kept = out.partition("--\n")
     states = dict(line.split("|", 1) for line in kept.splitlines() if "|" in line)
     states |= dict(line.split("|", 1) for line in here.splitlines() if "|" in line)
-    # the rest of an array that never started is one line: `12_[3-8]`
+    # tasks of an array that never started share one line: `12_[3-8]`
     return {job: state.split()[0] for job, state in states.items() if state and "[" not in job}
 
 

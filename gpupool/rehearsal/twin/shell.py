@@ -1,4 +1,4 @@
-"""A shell that stays open in a twin: a command started by docker costs several times what most commands do."""
+"""A shell that stays open in a twin: `docker exec` takes several times as long as most commands."""
 
 import select
 import subprocess
@@ -13,11 +13,11 @@ from gpupool.rehearsal.twin.jobs import Result
 from gpupool.shell import shell_file
 
 _BEGIN = shell_file(__package__, "shell.sh")
-_LATE = 60  # seconds beyond a script's own end until the shell itself is given up
+_LATE = 60  # seconds beyond a script's time limit after which the shell has failed
 
 
 class Shell:
-    """Root's shell in a container; opened at the first question, and again if it has gone."""
+    """Root's shell in a container, started with the first script, and again if it has ended."""
 
     def __init__(self, container: str) -> None:
         self.container = container
@@ -25,7 +25,7 @@ class Shell:
         self._one = threading.Lock()
 
     def run(self, script: str, seconds: float) -> Result:
-        """Return how a script ended and what it wrote; one that lasts longer than `seconds` is killed (137)."""
+        """Run a script and return its result; after `seconds`, it is killed (exit code 137)."""
         mark = f"end-{uuid.uuid4().hex}"
         with self._one:
             try:
@@ -34,12 +34,12 @@ class Shell:
             except OSError as error:
                 self.close()
                 raise TwinError(f"{self.container} does not answer: {error}") from None
-            except BaseException:  # Ctrl-C: the answer that comes is not the next question's
+            except BaseException:  # Ctrl-C: the pending output must not become the result of the next script
                 self.close()
                 raise
 
     def close(self) -> None:
-        """End the shell; twice does no harm."""
+        """End the shell, if it still runs."""
         process, self._process = self._process, None
         if process:
             process.kill()
@@ -53,11 +53,11 @@ class Shell:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for us alone
+                start_new_session=True,  # Ctrl-C must not reach it
             )
             text = _BEGIN + text
         assert self._process.stdin
-        with suppress(BrokenPipeError):  # why it has ended can be read
+        with suppress(BrokenPipeError):  # _answer reads why it has ended
             self._process.stdin.write(text.encode())
             self._process.stdin.flush()
 

@@ -1,6 +1,6 @@
-"""What a twin has otherwise than production: one table, applied to production's own text, and nothing else.
+"""The differences between twin and production: one table, applied to production's files.
 
-`differences(…)` returns the table, `applied` the twin's files, and `unnamed` every line that differs unnamed.
+`differences(…)` returns the table, `applied` the twin's files, and `unnamed` all differences outside the table.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,10 @@ from gpupool.rehearsal.twin.differences.text import Change
 
 @dataclass(frozen=True)
 class Difference:
-    """A key of a file, or of its lines that begin with `line`; what production and the twin have there, and why.
+    """A key of a file, or of its lines that begin with `line`; the values in production and twin, and the reason.
 
-    `change` makes the twin's value, None for no such key. `needed`: production must have the key, or the table is out
-    of date. Without a key it is the whole file that the twin does not have.
+    `change` returns the twin's value, or None to remove the key. `needed`: the table is out of date if production
+    lacks the key. Without a key, the twin lacks the whole file.
     """
 
     file: str
@@ -30,17 +30,17 @@ class Difference:
 
     @property
     def line(self) -> str:
-        """The key that the line begins with: `NodeName` of `NodeName Port`."""
+        """Return the key at the begin of the line: `NodeName` of `NodeName Port`."""
         return self.key.split()[0] if self.key else ""
 
     @property
     def word(self) -> str | None:
-        """The key within the line, None where the line has one value only."""
+        """Return the key within the line; None if the line has a single key."""
         return self.key.split()[1] if " " in self.key else None
 
 
 def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str, str]:
-    """Return production's files as the twin has them. TwinError where a key that must be there is not."""
+    """Return production's files with the twin's changes. TwinError if a needed key is missing."""
     twin: dict[str, str] = {}
     for path, text in files.items():
         mine = [row for row in table if fnmatchcase(path, row.file)]
@@ -61,7 +61,7 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
 
 
 def unnamed(production: Mapping[str, str], twin: Mapping[str, str], table: tuple[Difference, ...]) -> list[str]:
-    """Return each line that differs between production's files and the twin's though no row of the table names it."""
+    """Return each line that differs between production's and the twin's files without a row in the table."""
     return [f"{path}: {line}" for path in sorted({*production, *twin}) for line in _of(path, production, twin, table)]
 
 

@@ -1,7 +1,7 @@
-"""The table itself: what one container cannot have as production has it, and what would make a rehearsal last for days.
+"""The table of differences: settings that a container cannot have, and times that would make a rehearsal take days.
 
-Partitions, tiers, QoS, associations, limits and preemption are not in it, but for the length of a grace time (that of a
-QoS is in slurmdbd, and is as short: `short_graces`).
+Partitions, tiers, QoS, associations, limits and preemption stay unchanged, except the length of grace times (that of a
+QoS is in slurmdbd: `short_graces`).
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from gpupool.rehearsal.twin.differences.text import Change
 from gpupool.slurm.hostlists import expand, fold
 from gpupool.slurm.releases import Supported, cgroup_plugin, has
 
-GRACE = 2  # seconds that a grace time lasts at most
-CRED_EXPIRE = 5  # seconds; a requeued job waits one more
-INTERVAL = 2  # seconds between two looks of the arbiter at most
+GRACE = 2  # maximum grace time in seconds
+CRED_EXPIRE = 5  # seconds; a requeued job waits one second more
+INTERVAL = 2  # maximum seconds between two looks of the arbiter
 KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL
-FIRST_PORT = 17001  # of the slurmds, one each
+FIRST_PORT = 17001  # of the first slurmd; each has its own port
 
 _PROGRAMS = (
     *("Prolog", "Epilog", "TaskProlog", "UnkillableStepProgram"),
@@ -39,9 +39,9 @@ _DATABASE = "/etc/mysql/*"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm's version.
+    """Properties of a twin: the container's host name, the port of each node's slurmd, Slurm's version.
 
-    `gpus` are lines of gres.conf by which slurmd would find GPUs itself, with those that stand in for them.
+    `gpus` maps lines of gres.conf with AutoDetect to lines with device files that replace them.
     """
 
     host: str
@@ -59,7 +59,7 @@ def place_of(cluster: Cluster, version: Supported) -> Place:
 
 
 def differences(place: Place) -> tuple[Difference, ...]:
-    """Return every way in which the twin's files are not production's."""
+    """Return all differences between the twin's files and production's."""
     return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_gpus(place), *_data())
 
 
@@ -231,7 +231,7 @@ def _data() -> tuple[Difference, ...]:
 
 
 def _ports(ports: Mapping[str, int], _: str | None, nodes: str) -> str:
-    # the line may be that of several nodes: the first port is the first one's, and so on
+    # a line may define several nodes; their ports are in the same order
     return fold(str(ports[node]) for node in expand(nodes))
 
 

@@ -1,4 +1,4 @@
-"""Files of `Key=value` lines, of lines that are many of those, and JSON: a key changed, hidden, compared."""
+"""Files of `Key=value` lines, with one or several pairs, and JSON: change, mask and compare keys."""
 
 import difflib
 import json
@@ -9,10 +9,10 @@ Change = Callable[[str | None, str], str | None]
 
 
 def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str, bool]:
-    """Return the text with a key changed wherever it is, or added where it is not; and whether it was there.
+    """Return the text with a key changed, or added if it is missing, and whether it was present.
 
-    `word` is a key within lines that begin with `line`; the change is told which line it is: the value that the line
-    begins with, or, of lines that are one key, their number from 0.
+    `word` is a key within lines that begin with `line`. `change` gets the old value, and the first value of the line
+    or, for a key that is a whole line, the number of the line from 0.
     """
     seen = 0
     lines: list[str] = []
@@ -45,7 +45,7 @@ def _word(tokens: list[str], word: str, change: Change) -> tuple[list[str], bool
 
 
 def changed_json(text: str, key: str, change: Change) -> tuple[str, bool]:
-    """Return JSON with a number changed, or each number of a mapping, by its key; `changed` otherwise."""
+    """Return JSON with a number, or all numbers of a mapping, changed; and whether the key was present."""
     data = json.loads(text)
     seen = key in data
     if isinstance(data.get(key), dict):
@@ -64,7 +64,7 @@ def _json(data: Any) -> str:
 
 
 def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
-    """Return the lines without these keys, as (line, word), in any case of their letters."""
+    """Return the lines without these keys, given as (line, word); upper and lower case are equal."""
     if text.startswith("{"):
         gone = {line for line, _ in keys}
         return _json({key: value for key, value in json.loads(text).items() if key not in gone}).splitlines()
@@ -82,7 +82,7 @@ def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
 
 
 def differing(production: list[str], twin: list[str]) -> Iterator[str]:
-    """Return each line that one of them has and the other has not, in words."""
+    """Yield a message for each line that only one of them has."""
     for line in difflib.ndiff(production, twin):
         if line.startswith("- "):
             yield f"production has `{line[2:]}`"
