@@ -1,4 +1,4 @@
-"""The measurements behind script/bench: each a few lines of figures for this machine."""
+"""The measurements of script/bench: each prints a few lines of figures for this machine."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ out = Console(highlight=False, soft_wrap=True)
 
 
 def run(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a command and give what it said; what went wrong is shown."""
+    """Run a command and return its output; errors are printed."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if check and done.returncode:
         sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
@@ -38,7 +38,7 @@ def run(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
 
 
 def forget_images() -> None:
-    """Take away what makes the next testbed quick: gpupool's images and its cache of packages."""
+    """Remove gpupool's images and its cache of packages, which make the next testbed quick."""
     run("gpupool", "testbed", "down", str(SKYNET), check=False)
     for repository in ("gpupool/node", "gpupool/debian"):
         images = run("docker", "images", "-q", repository).stdout.split()
@@ -48,7 +48,7 @@ def forget_images() -> None:
 
 
 def demo() -> None:
-    """The whole demo by stage, with nothing prepared and again."""
+    """Time the whole demo by stage, with nothing prepared and once more."""
     table = Table("stage", "cold s", "warm s", box=None, pad_edge=False, header_style="bold")
     forget_images()
     cold, warm = (stages(run("script/demo", str(SKYNET)).stderr) for _ in range(2))
@@ -59,13 +59,13 @@ def demo() -> None:
 
 
 def stages(text: str) -> list[tuple[str, int]]:
-    """Return the seconds of each stage from what the demo says of the time so far."""
+    """Return the seconds of each stage from the demo's output of elapsed times."""
     marks = [(match[1].strip(), int(match[2])) for match in STAGE.finditer(text)]
     return [(name, after - before) for (name, before), (_, after) in itertools.pairwise(marks)]
 
 
 def noop() -> None:
-    """A second apply: wall, the controller's CPU and the commands it sends, by node."""
+    """Time a second apply: wall time, the controller's CPU and its commands, by node."""
     run("gpupool", "testbed", "up", str(SKYNET))
     run("gpupool", "apply", str(SKYNET), "--on", "testbed", "--yes")
     walls, cpus, report = [], [], {}
@@ -85,7 +85,7 @@ def noop() -> None:
 
 
 def example_peer() -> None:
-    """A no-op of one compute node of the example, on a testbed of its own, by gpupool and by stock pyinfra."""
+    """Compare a no-op of one compute node of the example, on a separate testbed, by gpupool and by stock pyinfra."""
     options = ("--name", "peer", "--network", "10.182.0.0/16")
     run("gpupool", "testbed", "up", str(EXAMPLE), *options)
     try:
@@ -96,7 +96,7 @@ def example_peer() -> None:
 
 
 def apt() -> None:
-    """What apt-get alone takes for the same packages on the same nodes, against a deploy that starts from nothing."""
+    """Time apt-get alone for the same packages on the same nodes, to compare with a deploy from nothing."""
     options = ("--network", "10.181.0.0/16", "--name", "bare")
     run("gpupool", "testbed", "up", str(SKYNET), "--bare", *options)
     try:
@@ -134,7 +134,7 @@ def apt() -> None:
 
 
 def rehearsal() -> None:
-    """SkyNet's rehearsal at full size: what it takes, and whether that is more than it may take on two quiet cores."""
+    """Time SkyNet's rehearsal at full size, and compare with the limit on two idle cores."""
     began = time.monotonic()
     run("gpupool", "rehearse", str(SKYNET))
     took = time.monotonic() - began
@@ -144,7 +144,7 @@ def rehearsal() -> None:
 
 
 def inventory() -> None:
-    """check and render of 10,000 nodes."""
+    """Time check and render of 10,000 nodes."""
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "site"
         site.mkdir()
@@ -158,7 +158,7 @@ def inventory() -> None:
 
 
 def huge(count: int) -> str:
-    """Return an inventory in which every node is an entry of its own."""
+    """Return an inventory in which every node is a separate entry."""
     nodes = "\n".join(
         f"  - {{name: n{n:05}, address: 10.{64 + n // 65536}.{n // 256 % 256}.{n % 256}, "
         "roles: [compute], hardware: box, gpus: {a40: 8}}"
@@ -181,7 +181,7 @@ partitions: [{{name: short, nodes: "@compute", max_time: 2d}}]
 
 
 def main() -> None:
-    """Run what is asked for, or all of it."""
+    """Run the chosen measurements, or all of them."""
     parts: dict[str, Callable[[], None]] = {
         "start": lambda: start(out, SKYNET), "peer": example_peer,
         "inventory": inventory, "demo": demo, "noop": noop, "apt": apt, "accounts": lambda: accounts(out, EXAMPLE),

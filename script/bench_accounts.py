@@ -1,4 +1,4 @@
-"""What slurmdbd takes for 100 labs with 5,000 users: the same reconcile as apply's, on a testbed's database."""
+"""The cost of slurmdbd for 100 labs with 5,000 users: the same reconcile as apply's, on a testbed's database."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ NETWORK = "10.182.0.0/16"
 
 
 def accounts(out: Console, example: Path) -> None:
-    """Time the first reconcile, one that changes nothing, and one lab that goes."""
+    """Time the first reconcile, one without changes, and the removal of one lab."""
     run("gpupool", "testbed", "up", str(example), "--network", NETWORK)
     try:
         run("gpupool", "apply", str(example), "--on", "testbed", "--yes")
@@ -56,12 +56,12 @@ def _time(out: Console, example: Path) -> None:
 
 
 def ask(testbed: State, node: str, text: str) -> str:
-    """Run shell text on a node and give what it prints."""
+    """Run shell text on a node and return its output."""
     return run(*ssh_command(testbed, node, command=["sh -s"]), text=text)
 
 
 def run(*command: str, text: str | None = None) -> str:
-    """Run a command and give what it said; what went wrong is shown."""
+    """Run a command and return its output; errors are printed."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -69,7 +69,7 @@ def run(*command: str, text: str | None = None) -> str:
 
 
 def made(cluster: str, labs: int) -> str:
-    """Return an inventory of many labs, each with its cap, its people and one who adds more."""
+    """Return an inventory of many labs, each with its cap, its users and a coordinator."""
     accounts = "\n".join(
         f"  - {{name: lab{lab}, kind: lab, gid: {5000 + lab}, contributed_gpus: {1 + lab % 15}}}" for lab in range(labs)
     )

@@ -1,4 +1,4 @@
-"""A no-op of one node beside stock pyinfra's on equal work, and what it costs to start."""
+"""A no-op of one node compared with stock pyinfra on equal work, and the cost of a start."""
 
 import json
 import os
@@ -29,9 +29,9 @@ DEPLOY = Path(__file__).with_name("bench_peer_deploy.py")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: seconds of CPU, user's and system's, and the memory of its largest process, in MiB.
+    """The cost of a command: seconds of CPU, user's and system's, and the memory of its largest process, in MiB.
 
-    Linux counts this process's own memory as that of a smaller one that it starts.
+    Linux counts this process's own memory as that of a smaller child process.
     """
 
     cpu: float
@@ -40,7 +40,7 @@ class Cost:
 
 def cost(command: Sequence[str], **environment: str) -> Cost:
     """Run a command and return its cost; a command that fails ends the measurement."""
-    # Python's bytecode is kept, as it is where gpupool is installed
+    # Python's bytecode is kept, as in an installed gpupool
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env={**kept, **environment})
@@ -53,7 +53,7 @@ def cost(command: Sequence[str], **environment: str) -> Cost:
 
 
 def medians(commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]) -> dict[str, Cost]:
-    """Return the median cost of each command; they alternate, so that all of them meet the same load."""
+    """Return the median cost of each command; the commands alternate, so that all run under the same load."""
     taken: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(ROUNDS + 1):
         for name, (command, environment) in commands.items():
@@ -67,7 +67,7 @@ def medians(commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]) -> 
 
 
 def start(out: Console, inventory: Path) -> None:
-    """Print what it costs to start, beside `pyinfra --version`."""
+    """Print the cost of a start, compared with `pyinfra --version`."""
 
     def completing(line: str) -> tuple[Sequence[str], Mapping[str, str]]:
         words = ["gpupool", *line.split(" ")]
@@ -86,7 +86,7 @@ def start(out: Console, inventory: Path) -> None:
 
 
 def peer(out: Console, inventory: Path, on: str) -> None:
-    """Print a no-op of one compute node by both; pyinfra gets the state that gpupool brought about."""
+    """Print a no-op of one compute node by both; pyinfra gets the state that gpupool produced."""
     target = find_target(inventory, on)
     node = next(node for node in target.nodes if node.has("compute"))
     apply = [GPUPOOL, "apply", str(inventory), "--on", on, "--limit", node.name, "--yes"]
@@ -108,7 +108,7 @@ def peer(out: Console, inventory: Path, on: str) -> None:
 
 
 def work(target: Target, node: Node, folder: Path) -> dict[str, object]:
-    """Write pyinfra's inventory of the node to a folder, and return what its deploy is to bring about."""
+    """Write pyinfra's inventory of the node to a folder, and return the state that its deploy has to produce."""
     cluster = target.cluster
     files = []
     for number, file in enumerate(files_for(cluster, node)):
@@ -134,7 +134,7 @@ def work(target: Target, node: Node, folder: Path) -> dict[str, object]:
 
 
 def ensure_no_op(command: Sequence[str], count: Sequence[str]) -> None:
-    """End the measurement where a run of a command changes anything, by the count in its JSON."""
+    """End the measurement if a run of a command changes anything, by the count in its JSON."""
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     for key in count:

@@ -1,4 +1,4 @@
-"""The state of a node, as gpupool brings it about, by operations that pyinfra has: plain pyinfra runs this file."""
+"""The state of a node after gpupool, by operations of stock pyinfra: plain pyinfra runs this file."""
 
 from pyinfra import host
 from pyinfra.operations import apt, files, server, systemd

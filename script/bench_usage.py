@@ -1,4 +1,4 @@
-"""What counting a large tree costs, against du: time and memory."""
+"""The cost of counting a large tree, compared with du: time and memory."""
 
 import json
 import os
@@ -19,7 +19,7 @@ FILES, PEOPLE, IN_EACH = 1_000_000, 20, 50
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: seconds of wall time and of CPU, peak memory in MiB."""
+    """The cost of a command: seconds of wall time and of CPU, peak memory in MiB."""
 
     wall: float
     cpu: float
@@ -27,7 +27,7 @@ class Cost:
 
 
 def usage(out: Console) -> None:
-    """A tree of a million files, made here and removed afterwards; both commands with a warm cache, median of 3."""
+    """Measure on a tree of a million files, made here and removed afterwards; both with a warm cache, median of 3."""
     folder = Path(tempfile.mkdtemp(prefix="gpupool-bench-"))
     try:
         top = folder / "space"
@@ -53,7 +53,7 @@ def usage(out: Console) -> None:
 
 
 def make(top: Path) -> None:
-    """Make the tree: people's directories, in each many of fifty files, one file in ten with something in it."""
+    """Create the tree: users' directories, each with many directories of fifty files, one file in ten not empty."""
     for number in range(FILES // IN_EACH):
         inner = top / f"u-{number % PEOPLE}" / f"run-{number // PEOPLE % 40}" / f"step-{number}"
         inner.mkdir(parents=True)
@@ -67,12 +67,12 @@ def make(top: Path) -> None:
 
 
 def cost(command: list[str]) -> Cost:
-    """Run a command and give what it took."""
+    """Run a command and return its cost."""
     began = time.monotonic()
     child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(PROGRAM)}, stdout=subprocess.DEVNULL)
     memory = 0
     while not (ended := os.wait4(child.pid, os.WNOHANG))[0]:
-        # what wait4 gives as the most is at least what this process had when it began the other
+        # wait4's maximum includes the memory that this process had when it started the command
         memory = max(memory, peak(child.pid))
         time.sleep(0.01)
     child.returncode = os.waitstatus_to_exitcode(ended[1])
@@ -82,13 +82,13 @@ def cost(command: list[str]) -> Cost:
 
 
 def peak(pid: int) -> int:
-    """Return the most memory that a process had so far, in KiB; 0 once it has ended."""
+    """Return the peak memory of a process so far, in KiB; 0 once it has ended."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def same(top: Path) -> None:
-    """Stop where a file does not say what du says."""
+    """Stop if a file's figure differs from du's."""
     for folder in top.iterdir():
         counted = (folder / "disk-usage.txt").read_text().split()[-1]
         du = subprocess.run(["du", "-sk", str(folder)], capture_output=True, text=True, check=True).stdout.split()[0]

@@ -1,4 +1,4 @@
-"""Inventories that come with gpupool, changed at random by a seed, and what check makes of them."""
+"""Random changes to inventories that come with gpupool, by a seed, and the answers of check."""
 
 import argparse
 import contextlib
@@ -91,7 +91,7 @@ _SIGNS = "-:[]{},&*!|>'\"#%@`?~ \t\n\r\\é\x00\x1b\x85\u2028"
 
 
 def changed(text: str, other: str, pick: random.Random) -> bytes:
-    """Return a text with one to four changes; `other` is one that pieces are taken from."""
+    """Return a text with one to four changes; pieces are taken from `other`."""
     for _ in range(pick.randint(1, 4)):
         text = pick.choice(_CHANGES)(text, other, pick)
     data = text.encode("utf-8", "surrogatepass")
@@ -162,7 +162,7 @@ _CHANGES: tuple[Callable[[str, str, random.Random], str], ...] = (
 
 
 def case(seed: int, number: int, folder: Path) -> None:
-    """Write the inventory of a number into a folder: one of those that come with gpupool, changed."""
+    """Write the inventory of a number into a folder: one that comes with gpupool, changed."""
     pick = random.Random(f"{seed}-{number}")
     files = sorted(pick.choice(INVENTORIES).glob("*.yml"))
     target = pick.choice(files)
@@ -173,7 +173,7 @@ def case(seed: int, number: int, folder: Path) -> None:
 
 
 def faults(folder: Path) -> list[str]:
-    """Return what is wrong with check's answer to an inventory: the command, its complaints, the compiled data."""
+    """Return the faults in check's answer to an inventory: of the command, its complaints, the compiled data."""
     code: object = 0
     output = io.StringIO()
     try:
@@ -200,7 +200,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def main(most: int, seed: int) -> int:
-    """Try so many; give how many failed."""
+    """Try `most` inventories; return how many failed."""
 
     def late(_: int, __: FrameType | None) -> None:
         raise TimeoutError(f"more than {LONGEST} s")
@@ -212,7 +212,7 @@ def main(most: int, seed: int) -> int:
             folder = Path(name)
             case(seed, number, folder)
             began = time.monotonic()
-            signal.alarm(2 * LONGEST)  # the command, and once more to look at the complaints
+            signal.alarm(2 * LONGEST)  # the command, and a second run for its complaints
             wrong = faults(folder)
             signal.alarm(0)
             slowest = max(slowest, (time.monotonic() - began, number))
@@ -228,7 +228,7 @@ def main(most: int, seed: int) -> int:
 
 
 def asked(usual: int) -> tuple[int, int]:
-    """Return how many inventories the command line asks for, `usual` unless it says so, and the seed."""
+    """Return how many inventories the command line asks for, by default `usual`, and the seed."""
     parser = argparse.ArgumentParser(prog="script/fuzz [--slurm]", description="Inventories at random, tried.")
     parser.add_argument("most", nargs="?", type=int, default=usual, help=f"how many ({usual})")
     parser.add_argument("seed", nargs="?", type=int, default=1, help="of the choices (1)")

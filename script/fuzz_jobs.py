@@ -1,4 +1,4 @@
-"""Jobs at random, with the fields that slurmctld gives to a submit plugin and the names of a cluster."""
+"""Random jobs, with the fields that slurmctld passes to a submit plugin and the names of a cluster."""
 
 import random
 from typing import Any
@@ -9,10 +9,10 @@ from gpupool.cluster.model import Cluster
 
 
 class Jobs:
-    """Jobs at random, with the names of a cluster."""
+    """Random jobs, with the names of a cluster."""
 
     def __init__(self, cluster: Cluster, pick: random.Random) -> None:
-        """Take the names that jobs use."""
+        """Set the names that jobs use."""
         self.pick = pick
         self.types = [*cluster.gpu_types, "t4"]
         self.names = {
@@ -23,17 +23,17 @@ class Jobs:
         }
 
     def submitted(self) -> dict[str, Any]:
-        """Return the fields of a new job that are not as slurmctld presets them."""
+        """Return the fields of a new job that differ from slurmctld's presets."""
         share = self.pick.choice([0.05, 0.18])  # jobs with few fields reach the last rules
         fields = {name: value() for name, value in self._values().items() if self.pick.random() < share}
         asked = [name for name in fields if name.startswith("tres_per_")]
-        for name in asked[1:]:  # most jobs ask for GPUs in one way
+        for name in asked[1:]:  # most jobs request GPUs in one form
             if self.pick.random() < 0.8:
                 del fields[name]
         return {"user_name": self._of("user_name"), "default_account": self._of("account"), **fields}
 
     def changed(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return a change of a job and the job. slurmctld names no user in a change."""
+        """Return a change of a job and the job. slurmctld passes no user with a change."""
         values = self._values()
         for name in ("user_name", "default_account", "script"):
             values.pop(name, None)

@@ -65,7 +65,7 @@ _PRICES = {
     "name: short, nodes": "name: short, default_time: 1h, billing: {cpu: 1.5, gpu: 3, mem: 0.25}, nodes",
 }
 _MOST = "max_cpus_per_gpu: {default: 7, a40: 15}, default_cpus_per_gpu: 6"
-#: Clusters that use what no inventory here does: the keys of `scheduler`, and the arguments of `pool`.
+#: Clusters with features that no inventory here has: the keys of `scheduler`, and the arguments of `pool`.
 _MADE: dict[str, tuple[str, dict[str, Any]]] = {
     "made-all": (f"{ALL}, {_MOST}", {"replaces": REPLACES, "where": "per_user", "instead": _PLACES}),
     "made-fit": (f"{ALL}", {"where": "fit", "instead": _GUESTS | _MINUTES}),
@@ -75,7 +75,7 @@ _MADE: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def clusters(folder: Path) -> dict[str, Path]:
-    """Return the inventories that both commits compile, by name; those that are made are written to a folder."""
+    """Return the inventories that both commits compile, by name; made-up ones are written to a folder."""
     shipped = (*(ROOT / "inventory").glob("*/inventory.py"), *(ROOT / "inventory" / "others").glob("*/inventory.yml"))
     found = {path.parent.name: path.parent for path in sorted(shipped)}
     for name, (scheduler, more) in _MADE.items():
@@ -88,7 +88,7 @@ def clusters(folder: Path) -> dict[str, Path]:
 
 
 def rendered(commit: str, folders: list[Path], work: Path) -> list[str | None]:
-    """Return the plugins that gpupool of a commit makes of inventories."""
+    """Return the submit plugins that gpupool of a commit compiles from inventories."""
     (work / "then").mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", work / "then"], input=archive, check=True)
@@ -101,7 +101,7 @@ def rendered(commit: str, folders: list[Path], work: Path) -> list[str | None]:
 def differences(
     texts: tuple[str, str], cluster: Cluster, most: int, pick: random.Random
 ) -> tuple[Counter[str], list[str]]:
-    """Return how many jobs had which outcome, and the jobs that the two plugins answer differently."""
+    """Return the number of jobs by outcome, and the jobs with different answers of the two plugins."""
     jobs, outcomes, wrong = Jobs(cluster, pick), Counter[str](), []
     times = {name: pick.choice([20, 240, 2880, 10080, 2**32 - 1]) for name in cluster.partitions}
     # the first is the default partition
@@ -145,7 +145,7 @@ def _usage(cluster: Cluster) -> str:
 
 
 def main() -> int:
-    """Compare as the command line says; return the exit code."""
+    """Compare as the command line requests; return the exit code."""
     parser = argparse.ArgumentParser(prog="script/fuzz --plugin", description=__doc__)
     parser.add_argument("commit", help="the other plugin is that of this commit")
     parser.add_argument("most", nargs="?", type=int, default=5000, help="jobs and changes for each cluster (5000)")

@@ -1,4 +1,4 @@
-"""Inventories made at random from all that Slurm has to read: nodes, GPUs, accounts, QoS, partitions, its own words."""
+"""Random inventories with everything that Slurm has to read: nodes, GPUs, accounts, QoS, partitions, its own words."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from gpupool.slurm.keys.tables import keys, own
 
 _KINDS = ("lab", "shared", "department", "group", "project")
 _NAMES = ("a", "gpu", "n1x", "dgx-a", "r_1", "all", "x.y", "normals", "lives9", "long-name_of.many-signs")
-# what a text key may say, by its table; a key that is not here is not said
+# values of text keys, by table; keys that are not here are left out
 _TEXTS: dict[str, dict[str, tuple[str, ...]]] = {
     "node": {"CpuBind": ("core", "none"), "Reason": ("new here", "x"), "TRESWeights": ("CPU=1.0,Mem=0.25G",)},
     "partition": {
@@ -48,17 +48,17 @@ _TEXTS: dict[str, dict[str, tuple[str, ...]]] = {
         "X11Parameters": ("home_xauthority",),
     },
 }
-# of a list that one slurmctld cannot have here: what it names is not on the machine of the test, or ends it
+# keys that one slurmctld cannot have here: they refer to something missing on the test's machine, or end slurmctld
 _NOT = frozenset(("maxnodecount", "slurmdport", "accountingstorageport", "jobcompport", "port", "boards", "usepam"))
 
 
 class Made:
-    """An inventory at random; the same one for the same seed and number."""
+    """A random inventory; the same seed and number give the same one."""
 
     def __init__(self, seed: int, number: int) -> None:
-        """Choose it."""
+        """Choose its values."""
         self.pick = random.Random(f"slurm-{seed}-{number}")
-        self.cores = self._chance(0.25)  # whole cores to jobs
+        self.cores = self._chance(0.25)  # whether jobs get whole cores
         self.types = self._types()
         self.hardware = {f"box{n}": self._hardware() for n in range(self.pick.randint(1, 3))}
         self.nodes = self._nodes()
@@ -75,7 +75,7 @@ class Made:
             self._preempt_by_qos()
 
     def data(self) -> dict[str, Any]:
-        """Return what its file says."""
+        """Return the contents of its file."""
         found: dict[str, Any] = {
             "schema": 1,
             "cluster": self._cluster(),
@@ -98,7 +98,7 @@ class Made:
         return self.pick.random() < share
 
     def _some(self, **values: Any) -> dict[str, Any]:
-        """Return some of these; a value that is a function is asked for its value."""
+        """Return some of these values; a function is called for its value."""
         share = self.pick.random() / 2
         return {key: value() if callable(value) else value for key, value in values.items() if self._chance(share)}
 
@@ -157,7 +157,7 @@ class Made:
                 model: self.pick.randint(1, 8)
                 for model in self.pick.sample(sorted(self.types), min(2, len(self.types)))
             }
-            # those that slurmd finds itself are alone on their nodes, or with slices of the same
+            # types that slurmd detects itself are alone on their nodes, or with slices of the same type
             gpus = dict(list(gpus.items())[: self.pick.choice([0, 1, 1, 1, 2])])
             node = {
                 "name": f"{name}{spans}",
@@ -298,7 +298,7 @@ class Made:
         return found
 
     def _preempt_by_qos(self) -> None:
-        """Have partitions that are preemptable be so by a QoS that all others preempt."""
+        """Make preemptable partitions so by a QoS that all others preempt."""
         guest = self.pick.choice([name for name in self.qos if name != "normal"])
         for name, qos in self.qos.items():
             qos |= {"preempts": [guest]} if name != guest else {"preemptable": True, **self._ways("requeue", "cancel")}

@@ -1,4 +1,4 @@
-"""What a real slurmctld and slurmd say of an inventory's files: nothing, or check has let something pass."""
+"""Complaints of a real slurmctld and slurmd about an inventory's files: each is something that check has missed."""
 
 import re
 import sys
@@ -25,11 +25,11 @@ from gpupool.shell import values
 from gpupool.slurm.releases import Supported
 
 SLURM = "/etc/slurm/"
-#: What a machine says that is no node of the cluster, whatever its files are.
+#: Messages on a machine that is not a node of the cluster, whatever its files are.
 _OF_THE_PLACE = re.compile(
     r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
     r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"
-    r"|only compatible with jobacct_gather/linux"  # a twin gathers nothing
+    r"|only compatible with jobacct_gather/linux"  # a twin gathers no accounting
 )
 _BEGIN = """chmod 755 /var/spool/slurmd; mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
 head -c 1024 /dev/urandom > /etc/munge/munge.key; chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
@@ -43,18 +43,18 @@ class Slurm:
     """A container with Slurm's programs, and no cluster."""
 
     def __init__(self, name: str) -> None:
-        """Take it for new."""
+        """Set the name of the container."""
         self.shell = Shell(name)
         self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{trial.check()[2]}\nEND_OF_TRIAL")
 
     def complaints(self, cluster: Cluster) -> list[str]:
-        """Return what slurmctld and slurmd have against a cluster's files."""
+        """Return the complaints of slurmctld and slurmd about a cluster's files."""
         files = {
             file.path.removeprefix(SLURM): file.text
             for file in files_for(cluster, cluster.controllers[0])
             if file.path.startswith(SLURM) and "/" not in file.path.removeprefix(SLURM)
         }
-        # a slurmd in a container has neither GPUs to find nor control groups, and few CPUs
+        # slurmd in a container has neither GPUs to detect nor control groups, and few CPUs
         table = differences(place_of(cluster, cluster.slurm.version))
         of_slurmd = applied(
             {f"{SLURM}{name}": files[name] for name in ("slurm.conf", "gres.conf", "cgroup.conf")}, table
@@ -71,7 +71,7 @@ class Slurm:
         given = values(nodes=" ".join(kinds.values()), devices=" ".join(devices))
         said = self._run("\n".join([*script, given + _SCRIPT]))
         strange = [f"sacctmgr: {tres} is no TRES of the cluster" for tres in _strange(cluster, files["slurm.conf"])]
-        # the trial runs no program of ours, so that none of them is in its slurm.conf
+        # the trial runs no program of ours, so its slurm.conf has none of them
         without = "NULL SuspendProgram" if "\nSuspendProgram=" in files["slurm.conf"] else "\n"
         lines = [line for line in said.splitlines() if without not in line]
         return strange + [line for line in lines if not _OF_THE_PLACE.search(line)]
@@ -84,14 +84,14 @@ class Slurm:
 
 
 def _strange(cluster: Cluster, conf: str) -> list[str]:
-    """Return what the limits of a cluster name and slurmdbd would not know."""
+    """Return the names in the limits of a cluster that slurmdbd would not know."""
     listed = re.search(r"^AccountingStorageTRES=(.*)$", conf, re.MULTILINE)
     known = {"cpu", "mem", "node", "billing", *(listed[1].split(",") if listed else ())}
     return sorted(set(_named(entities(cluster))) - known)
 
 
 def _named(data: Any) -> Iterator[str]:
-    """Yield each TRES that a limit of slurmdbd's entities is on."""
+    """Yield each TRES with a limit in slurmdbd's entities."""
     for key, value in data.items() if isinstance(data, dict) else ():
         if "TRES" in key and isinstance(value, dict):
             yield from value
@@ -103,7 +103,7 @@ def _named(data: Any) -> Iterator[str]:
 def slurm(version: Supported = "24.11") -> Iterator[Slurm]:
     """Start the container, and remove it at the end."""
     place = Place("ctl", {}, version)
-    rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial makes a network of its own
+    rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial creates a network namespace
     tag = image.ensure(version, print)
     name = container.run(tag, place, "fuzz", state="/var/spool/slurmctld", keep=False, rights=rights)
     try:
@@ -113,7 +113,7 @@ def slurm(version: Supported = "24.11") -> Iterator[Slurm]:
 
 
 def made(seed: int, number: int, folder: Path) -> None:
-    """Write the inventory of a number: made at random, or now and then one that comes with gpupool, changed."""
+    """Write the inventory of a number: a random one, or sometimes one that comes with gpupool, changed."""
     (fuzz if number % 5 == 0 else fuzz_slurm).case(seed, number, folder)
 
 
@@ -129,7 +129,7 @@ def clusters(seed: int) -> Iterator[tuple[int, Cluster]]:
 
 
 def main(most: int, seed: int) -> int:
-    """Try so many; give how many were complained of."""
+    """Try `most` inventories; return how many had complaints."""
     failed = 0
     with slurm() as here:
         for tried, (number, cluster) in zip(range(1, most + 1), clusters(seed), strict=False):

@@ -1,10 +1,11 @@
-"""What machines of the inventories get, one file for each path, so that a review sees what a change does to them.
+"""The files of machines of the inventories, one for each path, so that a review sees the effect of a change on them.
 
 `script/golden.py` writes `INVENTORY/ROLE/PATH`, `INVENTORY/accounting.cfg` and `INVENTORY/files.tsv`: role, path,
-owner, mode and nodes of each file. Where nodes get different texts for a path, the folder is `ROLE@NODE`, by the first
-node of each text. The programs that gpupool ships to nodes and the static part of the submit plugin are left out: they
-are files of this repository. So are all but the first few texts of a path that differ from node to node, such as host
-names, and what two inventories show in full and others repeat.
+owner, mode and nodes of each file. If nodes get different texts for a path, the folder is `ROLE@NODE`, by the first
+node of each text.
+Left out are the programs that gpupool installs on nodes and the static part of the submit plugin, which are files of
+this repository; all but the first few texts of a path that differ from node to node, such as host names; and files of
+other inventories that one kept in full has already.
 """
 
 import re
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests/unit/project/golden"
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
 INDEX = "files.tsv"
-#: All their files are kept; of other inventories those of Slurm, and those whose path these have not.
+#: All their files are kept; of other inventories only Slurm's files, and files whose path these lack.
 _IN_FULL = ("example", "skynet")
 _OF_A_PATH = 3
 _HEADER = re.compile(r"==> (?P<nodes>\S+?):(?P<path>/.*) \((?P<owner>\S+) (?P<mode>\d+), role (?P<role>\S+)\) <==\n")
@@ -30,7 +31,7 @@ _HEADER = re.compile(r"==> (?P<nodes>\S+?):(?P<path>/.*) \((?P<owner>\S+) (?P<mo
 
 @dataclass(frozen=True)
 class _File:
-    """One text that nodes get at a path."""
+    """A text that nodes get at a path."""
 
     role: str
     path: str
@@ -48,7 +49,7 @@ class _File:
 def shown(inventory: str, printed: str) -> dict[str, str]:
     """Return the text of each file that is kept of an inventory, by its path below KEPT/INVENTORY.
 
-    `printed` is what `gpupool render` prints. KEPT has the inventories that are kept in full.
+    `printed` is the output of `gpupool render`. KEPT has the inventories that are kept in full.
     """
     # sizes of programs change with every change of a program
     blocks = re.split(r"(?m)^(?===> )", printed.partition("==> programs of gpupool")[0])
@@ -64,7 +65,7 @@ def shown(inventory: str, printed: str) -> dict[str, str]:
     for (role, path), variants in by_path.items():
         for file in variants[:_OF_A_PATH]:
             folder = role if len(variants) == 1 else f"{role}@{expand(file.nodes)[0]}"
-            # systemd's name of a mount may have \x2d in it, which git quotes
+            # systemd's name of a mount may contain \x2d, which git quotes
             texts[f"{folder}{path}".replace("\\x2d", "-")] = file.text
     texts[INDEX] = "".join(file.row for variants in by_path.values() for file in variants[:_OF_A_PATH])
     return texts

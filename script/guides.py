@@ -1,7 +1,7 @@
-"""Says which lines that a user types in a guide are in no row of tests/guides/commands.tsv.
+"""Print the lines that a user types in a guide and that no row of tests/guides/commands.tsv has.
 
-usage: guides.py FOLDER, where the guides lie as NAME.md. Exits 1 when there are such lines. What is typed is in blocks
-of code, and in sentences as code of two words or more: `sbatch job.sh`, but not `sbatch`, `--mem 4G` or `<your name>`.
+usage: guides.py FOLDER, with the guides as NAME.md. Exits 1 if there are such lines. Typed lines are in code blocks,
+and in sentences as code of two words or more: `sbatch job.sh`, but not `sbatch`, `--mem 4G` or `<your name>`.
 """
 
 import re
@@ -15,7 +15,7 @@ ROWS = Path(__file__).parents[1] / "tests" / "guides" / "commands.tsv"
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a guide that has what a user types."""
+    """Yield number and text of each line of a guide with something that a user types."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         fence = line.lstrip().startswith("```")
@@ -28,7 +28,7 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
 
 
 def rows(guide: str) -> set[int]:
-    """Return the numbers of all lines that the rows of a guide have."""
+    """Return the numbers of all lines in the rows of a guide."""
     numbers: set[int] = set()
     for row in ROWS.read_text(encoding="utf-8").splitlines():
         name, _, rest = row.partition("\t")
@@ -39,7 +39,7 @@ def rows(guide: str) -> set[int]:
 
 
 def main(folder: Path) -> int:
-    """Print what is missing, a line each, of the guides that have rows at all."""
+    """Print the missing lines of the guides that have any rows."""
     guides = {row.partition("\t")[0] for row in ROWS.read_text(encoding="utf-8").splitlines() if row[0] != "#"}
     missing = 0
     for guide in sorted(guides):

@@ -20,7 +20,7 @@ from pathlib import Path
 from mutations import KINDS, Mutation, mutations
 
 ROOT = Path(__file__).parents[1]
-#: Where the fast tests are; those of Docker are not asked.
+#: The folders of fast tests; tests with Docker are not run.
 FAST = ("tests/unit", "tests/operations", "tests/facts", "tests/roles")
 _NO_TESTS = 5  # pytest's exit code
 
@@ -35,7 +35,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a mutant fared: `noticed`, `late` (the tests did not end in time, which counts as noticed) or `survived`."""
+    """The result of a mutant: `noticed`, `late` (the tests took too long, which counts as noticed) or `survived`."""
 
     file: str
     line: int
@@ -47,12 +47,12 @@ class Verdict:
 
     @property
     def survived(self) -> bool:
-        """Whether no test noticed it."""
+        """Return whether no test noticed it."""
         return self.result == "survived"
 
 
 def drawn(root: Path, folders: Iterable[str], seed: int, count: int) -> list[Mutant]:
-    """Return mutants of the modules below folders: drawn by a seed, in turn from the kinds, no two of one line."""
+    """Return mutants of the modules below folders: drawn by a seed, in turn from the kinds, at most one a line."""
     paths = sorted(
         {
             file
@@ -81,7 +81,7 @@ def drawn(root: Path, folders: Iterable[str], seed: int, count: int) -> list[Mut
 
 
 def tests_of(root: Path, file: str) -> list[str]:
-    """Return the tests that may notice a change of a module: those of its folder, and those that name the module.
+    """Return the tests that may notice a change of a module: tests of its folder, and tests that name the module.
 
     The mirror of gpupool/a/b.py is tests/unit/a; a module is named by `gpupool.a.b`, or by `from gpupool.a import b`.
     """
@@ -102,7 +102,7 @@ def tests_of(root: Path, file: str) -> list[str]:
 
 
 def copied(root: Path, into: Path) -> None:
-    """Copy what git has or would take; links stay links."""
+    """Copy the files that git has or would add; links stay links."""
     listed = subprocess.run(
         ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         capture_output=True,
@@ -115,14 +115,14 @@ def copied(root: Path, into: Path) -> None:
 
 
 class Copy:
-    """A copy of the tree in which one mutant at a time is tried."""
+    """A copy of the tree in which one mutant at a time is tested."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._tick = int(time.time()) - 1_000_000
 
     def verdict(self, mutant: Mutant, seconds: float) -> Verdict:
-        """Run the tests of a mutant, for `seconds` at most."""
+        """Run the tests of a mutant, for at most `seconds`."""
         path = self.folder / mutant.file
         before = path.read_text(encoding="utf-8")
         began = time.monotonic()
@@ -138,7 +138,7 @@ class Copy:
 
     def _write(self, path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
-        # compiled files go by size and seconds
+        # Python recognises a changed source by its size and its time in seconds
         self._tick += 1
         os.utime(path, (self._tick, self._tick))
 
@@ -167,7 +167,7 @@ class Copy:
 
 
 def judged(mutants: list[Mutant], jobs: int, seconds: float) -> Iterator[Verdict]:
-    """Yield how each mutant fared, as they end; each job has a copy of the tree, removed at the end."""
+    """Yield the result of each mutant as it ends; each job has a copy of the tree, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="gpupool-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for number in range(jobs):
@@ -185,7 +185,7 @@ def judged(mutants: list[Mutant], jobs: int, seconds: float) -> Iterator[Verdict
 
 
 def main() -> None:
-    """Draw, try and report."""
+    """Draw mutants, test them and report."""
     options = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
     options.add_argument("folders", nargs="+", metavar="FOLDER", help="folders or modules below gpupool")
     options.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""The places of a module that can be changed, by its syntax: each mutation replaces one piece of text by another."""
+"""The places of a module that can be changed, by its syntax: each mutation replaces one piece of text."""
 
 import ast
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
     ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
 }  # fmt: skip
-_WORDS = 3  # a text of as many is for people
+_WORDS = 3  # a text with so many words is for people
 _TYPES = frozenset({"Annotated", "Callable", "Collection", "Literal", "Mapping", "Sequence"})
 _MESSAGES = frozenset({"print", "tell", "_tell", "warn", "Option", "Argument"})
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A piece of a module's text, as offsets in UTF-8, and what takes its place."""
+    """A piece of a module's text, as offsets in UTF-8, and its replacement."""
 
     kind: str
     line: int
@@ -67,20 +67,20 @@ class _Finder(ast.NodeVisitor):
         start, end = self._at(node)
         self.mutations.append(Mutation(kind, node.lineno, start, end, self._text(node), after))
 
-    # What is left out
+    # Left out
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Look at the body, and at defaults; types are left out."""
+        """Visit the body and the defaults; types are left out."""
         self._body(node.body)
         for default in (*node.args.defaults, *(given for given in node.args.kw_defaults if given)):
             self.visit(default)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Look at the body alone."""
+        """Visit only the body."""
         self._body(node.body)
 
     def visit_Module(self, node: ast.Module) -> None:
-        """Look at what is no import."""
+        """Visit everything except imports."""
         self._body(node.body)
 
     def _body(self, statements: list[ast.stmt]) -> None:
@@ -90,7 +90,7 @@ class _Finder(ast.NodeVisitor):
                 self.visit(statement)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Look at the value; the type is left out."""
+        """Visit the value; the type is left out."""
         if node.value:
             self.visit(node.value)
 
@@ -104,30 +104,30 @@ class _Finder(ast.NodeVisitor):
         """Leave f-strings out: most are messages."""
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        """Leave out what makes a type."""
+        """Leave out expressions of types."""
         if getattr(node.value, "id", "") not in _TYPES:
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Look into a call unless it makes a message."""
+        """Visit a call unless it makes a message."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in _MESSAGES or name.endswith("Error") or name == "cast":
             return
         self.generic_visit(node)
 
-    # What is changed
+    # Changes
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Turn a comparison round."""
+        """Negate a comparison."""
         if len(node.ops) == 1:
             start, end = self._at(node.left)[1], self._at(node.comparators[0])[0]
-            between = self._data[start:end].decode()  # with parentheses of the operands
+            between = self._data[start:end].decode()  # including the parentheses of the operands
             changed = between.replace(*_OPERATORS[type(node.ops[0])], 1)
             self.mutations.append(Mutation("comparison", node.lineno, start, end, between, changed))
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Take `and` for `or`, and leave out each operand."""
+        """Replace `and` by `or` and vice versa, and leave out each operand."""
         texts = [self._operand(value) for value in node.values]
         own, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         self._put("logic", node, f"({f' {other} '.join(texts)})")
@@ -146,7 +146,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
-        """Let all pass a filter."""
+        """Let every item pass a filter."""
         for condition in node.ifs:
             self._put("logic", condition, f"({self._text(condition)}, True)[1]")
         self.generic_visit(node)
@@ -162,7 +162,7 @@ class _Finder(ast.NodeVisitor):
                 self._put("constant", node, '""')
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Leave out a call or a `yield`, unless it tells something to people."""
+        """Leave out a call or a `yield`, unless it is a message for people."""
         call = node.value.value if isinstance(node.value, ast.Await) else node.value
         if isinstance(call, ast.Call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -178,21 +178,21 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Leave it out."""
+        """Leave out the assignment."""
         self._put("statement", node, "pass")
         self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Go on instead of raising."""
+        """Continue instead of raising."""
         self._put("statement", node, "pass")
         self.generic_visit(node)
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        """Do not pass over the rest of a loop."""
+        """Continue with the rest of the loop body."""
         self._put("statement", node, "pass")
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Return nothing, or the contrary."""
+        """Return None, or the negated value."""
         if node.value is None:
             self._put("statement", node, "pass")
             return
@@ -246,7 +246,7 @@ def _is_truth(node: ast.expr) -> bool:
 
 
 def _empty(node: ast.expr) -> str:
-    """Return the empty value of a display or a comprehension that has something in it; "" for other expressions."""
+    """Return the empty value of a non-empty display or comprehension; "" for other expressions."""
     match node:
         case ast.List(elts=[_, *_]) | ast.ListComp():
             return "[]"

@@ -1,4 +1,4 @@
-"""Prints docs/requirements-status.md: the promises of five clusters to their users, and the tests that show them."""
+"""Print docs/requirements-status.md: the promises of five clusters to their users, and their tests."""
 
 import sys
 from collections import defaultdict
@@ -12,9 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROMISES = ROOT / "tests" / "promises.tsv"
 NOT_YET = ROOT / "tests" / "promises-not-yet.tsv"
-#: Real daemons and packages; all other tests look at data and files.
+#: Tests with real daemons and packages; all other tests check data and files.
 LIVE = ("tests/testbed/", "tests/day2/", "tests/driver/", "tests/guides/", "tests/deploy/", "tests/vm/")
-TESTBED = "testbed"  # the mark of tests elsewhere that use a testbed
+TESTBED = "testbed"  # the mark of tests in other folders that use a testbed
 # SkyNet's scheduling policy: each of these has a live test, or a line in NOT_YET
 POLICY_SECTIONS = ("B. Labs", "E. Running", "G. Overcap", "H. CPUs", "I. Partitions")
 POLICY = {f"SKY-{number}" for number in (*range(187, 192), *range(205, 210))}
@@ -41,7 +41,7 @@ cluster. {out} are out of scope, and {beyond} need a VM or a real GPU.
 
 
 class Promise(NamedTuple):
-    """One promise: `how` says how it can be tested (yes, yes-proved, render, VM, GPU, out)."""
+    """One promise: `how` is the way to test it (yes, yes-proved, render, VM, GPU, out)."""
 
     id: str
     how: str
@@ -50,7 +50,7 @@ class Promise(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A test that names a promise; those on real daemons sort first."""
+    """A test that names a promise; tests on real daemons sort first."""
 
     paper: bool
     path: str
@@ -64,13 +64,13 @@ def promises() -> list[Promise]:
 
 
 def not_yet() -> dict[str, str]:
-    """Return promise: why no test shows it on live daemons."""
+    """Return, by promise, the reason why no test shows it on live daemons."""
     lines = NOT_YET.read_text(encoding="utf-8").splitlines()
     return dict(line.split("\t") for line in lines if not line.startswith("#"))
 
 
 class Collector:
-    """The pytest plugin that keeps, of each promise, the tests that name it."""
+    """A pytest plugin that records the tests of each promise."""
 
     def __init__(self) -> None:
         self.tests: dict[str, set[Shown]] = defaultdict(set)
@@ -86,14 +86,14 @@ class Collector:
 
 
 def marked() -> dict[str, list[Shown]]:
-    """Return promise: tests that name it, by collecting tests without running any. SystemExit if that fails."""
+    """Return the tests that name each promise, by collecting tests without running any. SystemExit if that fails."""
     collector, output = Collector(), StringIO()
-    # only files that have the mark: to collect them all takes twice as long
+    # only files with the mark: collecting all takes twice as long
     every = sorted((ROOT / "tests").rglob("test_*.py"))
     files = [str(path) for path in every if "mark.promise(" in path.read_text(encoding="utf-8")]
     with redirect_stdout(output):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *files]
-        # all tests, also those that are not run unless one asks for them
+        # all tests, including those that only run on request
         quiet += ["-o", "addopts=", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
         code = pytest.main(quiet, plugins=[collector])
     if code:
@@ -102,7 +102,7 @@ def marked() -> dict[str, list[Shown]]:
 
 
 def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
-    """Return the page. SystemExit for a mark that names no promise, and where a promise or a reason is out of date."""
+    """Return the page. SystemExit for a mark with an unknown promise, and if a promise or a reason is out of date."""
     if unknown := sorted({*tests, *reasons} - {promise.id for promise in every}):
         sys.exit(f"no such promise: {', '.join(unknown)}")
     live = [name for name in tests if any(not test.paper for test in tests[name])]

@@ -1,4 +1,4 @@
-"""Prints docs/roles/README.md: the roles in the order of the deploy, each with the first paragraph of its page."""
+"""Print docs/roles/README.md: the roles in the order of the deploy, each with the first paragraph of its page."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ In the order of [deploys/site.py](../../deploys/site.py). Which node gets which 
 
 
 def index() -> str:
-    """Return the page; FileNotFoundError for a role of the deploy that has no page."""
+    """Return the page; FileNotFoundError for a role of the deploy without a page."""
     calls = re.findall(r"^ *(\w+)\.\w+\(cluster, node\)$", (ROOT / "deploys" / "site.py").read_text(), re.MULTILINE)
     return HEAD + "".join(f"| [{role}]({role}.md) | {summary(role)} |\n" for role in dict.fromkeys(calls))
 

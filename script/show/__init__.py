@@ -1,1 +1,1 @@
-"""What a cluster is for, shown on its testbed. Each module shows one thing, to clusters that have it."""
+"""Demonstrations of a cluster's features on its testbed: one module each, for clusters that have the feature."""

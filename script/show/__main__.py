@@ -1,4 +1,4 @@
-"""What a cluster is for, shown on its testbed: of all that there is to show, what this cluster has.
+"""Demonstrate the features of a cluster on its testbed.
 
 usage: python -m show [--head | --member] INVENTORY
 """
@@ -15,14 +15,14 @@ from tests.testbed.cluster import Testbed
 
 
 def member(cluster: Cluster) -> User:
-    """Return a member of the account with the largest cap, or of the first where there are no caps."""
+    """Return a member of the account with the largest cap, or of the first account without caps."""
     largest = max(cluster.accounts.values(), key=lambda account: account.limits.group.gpu or 0)
     members = (user for user in cluster.users.values() if user.account == largest.name)
     return next(members, next(iter(cluster.users.values())))
 
 
 def main() -> None:
-    """Show it all, or print one name for scripts. GpupoolError when there is no testbed, or something is not so."""
+    """Show everything, or print one name for scripts. GpupoolError without a testbed, or if a demonstration fails."""
     *options, inventory = sys.argv[1:]
     target = find_target(Path(inventory), "testbed")
     cluster = target.cluster

@@ -1,4 +1,4 @@
-"""A node that is off is started for a job, and is off again when it is idle."""
+"""A powered-down node is started for a job, and is powered down again when it is idle."""
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.elastic import sleepers
@@ -6,12 +6,12 @@ from show.shell import Shell, stopwatch, title, until
 
 
 def fits(cluster: Cluster) -> bool:
-    """Return whether nodes sleep."""
+    """Return whether nodes are powered down when idle."""
     return bool(sleepers(cluster))
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
-    """Have a job wake a node, and look until it is off again."""
+    """Let a job start a node, and wait until it is off again."""
     title("A node that is off is started when a job wants it")
     tell = stopwatch()
     asleep = "sinfo -h -N -t POWERED_DOWN -o %N | sort -u"

@@ -1,4 +1,4 @@
-"""A job is charged the price of its queue, and one that costs more than what is left is refused."""
+"""A job is charged the price of its queue, and a job that costs more than the rest of the budget is refused."""
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.budgets import has_budgets
@@ -11,7 +11,7 @@ def fits(cluster: Cluster) -> bool:
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
-    """Have a job charged a whole node, and another refused."""
+    """Charge a job for a whole node, and let another be refused."""
     account = cluster.accounts[cluster.users[shell.user].account]
     title(f"A job costs what its queue costs, and {account.name} has a budget")
     longest = max(cluster.partitions.values(), key=lambda partition: partition.entry.max_time or 0)

@@ -6,16 +6,16 @@ from tests.testbed.containers import make_image
 
 
 def fits(cluster: Cluster) -> bool:
-    """Return whether jobs say by number which GPUs docker gives to a container."""
+    """Return whether jobs choose the GPUs of a docker container by number."""
     return cluster.software.docker is not None and cluster.software.docker.gpus == "cuda_visible_devices"
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
-    """Have a job with one GPU start a container, beside another job that has the first GPU of the node."""
+    """Start a container in a job with one GPU, beside another job that has the first GPU of the node."""
     title("A container opens the GPUs of its job and no others")
     partition, node = most_gpus(cluster)
     image = next(image.source for image in cluster.software.images if image.runtime == "docker")
-    make_image(shell.testbed, node, image)  # a testbed reaches no registry
+    make_image(shell.testbed, node, image)  # a testbed cannot reach a registry
     where = f"-p {partition} -w {node} --gres=gpu:1"
     first = shell.run(f"sbatch --parsable -o /dev/null {where} --wrap 'sleep 900'").strip()
     try:

@@ -1,4 +1,4 @@
-"""Whose account has used much stands behind one whose account has used little."""
+"""An account with much usage comes after an account with little usage."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ def fits(cluster: Cluster) -> bool:
 
 
 def show(cluster: Cluster, busy: Shell) -> None:
-    """Have one account use much; then a user of it and one of another account wait for the same node."""
+    """Give one account much usage; then a user of it and a user of another account wait for the same node."""
     mine = _department(cluster, cluster.users[busy.user].account)
     other = next(user for user in cluster.users.values() if _department(cluster, user.account) != mine)
     quiet = replace(busy, user=other.name)
@@ -37,12 +37,12 @@ def show(cluster: Cluster, busy: Shell) -> None:
 
 
 def _department(cluster: Cluster, account: str) -> str:
-    """Return the account at the top above an account."""
+    """Return the top account above an account."""
     parent = cluster.accounts[account].parent
     return _department(cluster, parent) if parent in cluster.accounts else account
 
 
 def _share(shell: Shell) -> float:
-    """Return a user's factor of fair share: 1 goes first, 0 last."""
+    """Return a user's fair-share factor: 1 is first, 0 last."""
     account = shell.testbed.cluster.users[shell.user].account
     return float(shell.run(f"sshare -nP -A {account} -u {shell.user} -o User,FairShare | sed -n 's/^{shell.user}|//p'"))

@@ -16,11 +16,11 @@ done
 
 
 def fits(cluster: Cluster) -> bool:
-    """Return whether jobs of this cluster are fenced."""
+    """Return whether this cluster restricts the devices of jobs."""
     return cluster.gpu.constrain_devices
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
-    """Have a job with one GPU look at all of its node's."""
+    """Let a job with one GPU try to open all GPUs of its node."""
     title("A job opens its own GPUs and no others")
     shell.type(f"srun {shell.gpu_job()} bash -s", _PROBE, "tries every /dev/nvidia*")

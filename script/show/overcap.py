@@ -12,7 +12,7 @@ def fits(cluster: Cluster) -> bool:
 
 
 def show(cluster: Cluster, owner: Shell) -> None:
-    """Have overcap jobs fill the pool; an owner comes; the evicted ones run again."""
+    """Fill the pool with overcap jobs; an owner's job arrives; the preempted jobs run again."""
     lab = cluster.users[owner.user].account
     other = next(user for user in cluster.users.values() if user.account not in (lab, "overcap"))
     guest = replace(owner, user=other.name)
@@ -49,6 +49,6 @@ def ran_before(listed: str) -> int:
 
 
 def state_of(shell: Shell, job: str) -> str:
-    """Return a job's state as slurmctld has it."""
+    """Return a job's state in slurmctld."""
     fields = dict(word.split("=", 1) for word in shell.run(f"scontrol -o show job {job}").split() if "=" in word)
     return fields["JobState"]

@@ -1,4 +1,4 @@
-"""A user's shell on a head node, as the show prints it."""
+"""A user's shell on a head node, as the demo prints it."""
 
 import time
 from collections.abc import Callable
@@ -9,33 +9,33 @@ from rich.console import Console
 from gpupool.errors import GpupoolError
 from tests.testbed.cluster import Testbed
 
-PATIENCE = 300  # seconds for a step of the show
+PATIENCE = 300  # seconds for a step of the demo
 out = Console(highlight=False)
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A user's shell on a head node. It is in /tmp, which each node has: some clusters have no homes on nodes."""
+    """A user's shell on a head node, in /tmp, which each node has: some clusters have no homes on nodes."""
 
     testbed: Testbed
     head: str
     user: str
 
     def run(self, command: str, text: str = "") -> str:
-        """Return what a command prints; GpupoolError with its own words when it fails."""
+        """Return the output of a command; GpupoolError with its error output if it fails."""
         done = self.testbed.run(self.head, f"cd /tmp; {command}", self.user, text)
         if done.returncode:
             raise GpupoolError(f"{self.user}@{self.head}: {command}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
     def type(self, command: str, text: str = "", says: str = "") -> None:
-        """Show a command, with a word on what it does, and what it prints."""
+        """Print a command, with a few words about it, and its output."""
         out.print(f"[bold cyan]{self.user}@{self.head}$[/] ", end="")
         out.print(command + (f"   # {says}" if says else ""), markup=False, soft_wrap=True)
         out.print(self.run(command, text).rstrip(), markup=False, soft_wrap=True)
 
     def gpu_job(self) -> str:
-        """Return the options of a short job with one GPU, wherever this user's jobs may have one."""
+        """Return the options of a short job with one GPU, in any partition where this user's jobs may have one."""
         cluster = self.testbed.cluster
         if "debug" in cluster.partitions:
             return "-p debug --gres=gpu:1"
@@ -46,18 +46,18 @@ class Shell:
 
 
 def title(text: str) -> None:
-    """Print what is shown next."""
+    """Print the title of the next part."""
     out.print(f"\n[bold]{text}[/]")
 
 
 def stopwatch() -> Callable[[str], None]:
-    """Return what prints a line with the seconds since now before it."""
+    """Return a function that prints a line with the seconds since now before it."""
     began = time.monotonic()
     return lambda what: out.print(f"  {time.monotonic() - began:5.1f} s  {what}")
 
 
 def until(true: Callable[[], bool], what: str) -> None:
-    """Wait until it is so; GpupoolError when it takes too long."""
+    """Wait until it is true; GpupoolError if that takes too long."""
     deadline = time.monotonic() + PATIENCE
     while not true():
         if time.monotonic() > deadline:

@@ -1,1 +1,1 @@
-"""The whole of the tests: which layers there are, in what order they run beside each other, what they took."""
+"""The whole test suite: the layers, their order in parallel, and their times."""

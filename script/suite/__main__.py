@@ -21,7 +21,7 @@ BUILD = Path("build")
 
 
 def main() -> int:
-    """Run what the command line says, and return the exit code: 0 well, 1 something failed, 2 it makes no sense."""
+    """Run the layers of the command line, and return the exit code: 0 passed, 1 failed, 2 invalid arguments."""
     asked = _asked()
     if asked.clean:
         with leftovers.only_run():
@@ -32,7 +32,8 @@ def main() -> int:
     if asked.changed:
         layers, message = changed.only(layers, asked.since)
         say(message)
-    # Both end it in order; and what it starts does not ignore Ctrl-C where this was begun in the background.
+    # Both signals end the run in order; child processes do not inherit an ignored Ctrl-C from a start in the
+    # background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     docker, keep = any(layer.docker for layer in layers), bool(os.environ.get("GPUPOOL_TEST_KEEP"))
@@ -55,7 +56,7 @@ def main() -> int:
 
 
 def _tidy(*, docker: bool, keep: bool) -> None:
-    """Remove what stopped layers have left; a KeyboardInterrupt as it comes."""
+    """Remove the leftovers of stopped layers; a KeyboardInterrupt is handled as it comes."""
     if docker:
         say("removing what the stopped tests have left; another Ctrl-C leaves it to the next run")
         leftovers.remove(testbeds=not keep)
@@ -81,7 +82,7 @@ def _run(layers: Sequence[Layer]) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     temporary = leftovers.new_temporary()
     tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
-    alone = len(layers) == 1  # what it writes is seen as it comes
+    alone = len(layers) == 1  # its output is shown at once
     works = {
         layer.name: layer_work(
             replace(layer, cores=min(layer.cores, os.cpu_count() or 1)),

@@ -1,4 +1,4 @@
-"""Which layers, and which files of tests, a change can touch: by what imports what, and by the files that they read."""
+"""The layers and test files that a change can affect: by imports, and by the files that they read."""
 
 import ast
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suite.layers import Layer
 
-#: What changes every test: its environment.
+#: Files that affect every test: its environment.
 EVERYTHING = (
     "pyproject.toml",
     "requirements.lock",
@@ -20,11 +20,11 @@ EVERYTHING = (
     "tests/conftest.py",
     "tests/shared/times.py",
 )
-#: What is read by a program that does not import it.
+#: Files read by a program that does not import them.
 CODE = ("gpupool/", "roles/", "deploys/")
 DATA = ("inventory/", "templates/")
 
-#: Programs that run on nodes and are sent there as they are.
+#: Programs that are sent to nodes unchanged and run there.
 _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
@@ -32,7 +32,7 @@ _UPKEEP = tuple(
     f"gpupool.cli.{command}" for command in ("drift", "log", "maintain", "onboard", "restore", "retire", "upgrade")
 )
 _LUA = (".luacheckrc", "templates/job_submit/", "inventory/example/")
-#: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
+#: Modules that a layer runs in separate processes, so that its tests need not import them; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
     "roles": ("deploys.site",),
     "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
@@ -64,7 +64,7 @@ READS: Mapping[str, tuple[str, ...]] = {
 
 
 def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
-    """Return what of these layers a change since a commit can touch, and one line that says so."""
+    """Return the part of these layers that a change since a commit can affect, and one line about it."""
     files = _files(since)
     selected = touched(layers, files)
     names = [
@@ -76,7 +76,7 @@ def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
 
 
 def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
-    """Return what of these layers these files can touch; a layer whose tests may be chosen with those alone."""
+    """Return the part of these layers that these files can affect; a layer with selectable tests has only those."""
     files = [file.replace("gpupool/roles/", "roles/").replace("gpupool/deploys/", "deploys/") for file in files]
     files += [module for file in files if file.endswith(".sh") for module in _senders(file)]
     if any(file.startswith(EVERYTHING) for file in files):
@@ -133,7 +133,7 @@ def _files(since: str) -> list[str]:
 
 @cache
 def _reached(file: str) -> frozenset[str]:
-    """Return a file and all that it imports, and so on, of this repository."""
+    """Return a file and everything of this repository that it imports, directly or indirectly."""
     reached, left = set(), [file]
     while left:
         path = left.pop()
@@ -151,14 +151,14 @@ def _imports(file: str) -> tuple[str, ...]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    # a package is run on the way to what is in it
+    # importing a module also runs its packages
     names |= {".".join(name.split(".")[:end]) for name in list(names) for end in range(1, name.count(".") + 1)}
     above = [str(folder / "conftest.py") for folder in Path(file).parents if folder.is_relative_to("tests")]
     return tuple(path for path in (*map(_file, sorted(names)), *above) if path and Path(path).is_file())
 
 
 def _file(module: str) -> str:
-    """Return the file of a module of this repository, nothing for others; roles and deploys lie at the top."""
+    """Return the file of a module of this repository, "" for others; roles and deploys are in the top folder."""
     path = module.replace(".", "/").replace("gpupool/roles", "roles").replace("gpupool/deploys", "deploys")
     for place in ("", "tests/shared/"):
         for name in (f"{place}{path}.py", f"{place}{path}/__init__.py"):

@@ -1,17 +1,17 @@
-"""The layers of tests: what each runs, how many cores it keeps busy, and what has to be there before it begins."""
+"""The layers of tests: their commands, the cores they keep busy, and preparations they need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WORKERS = 6  # of the rehearsals: what they do most is wait for Slurm, and more of them only wait for each other
+WORKERS = 6  # of the rehearsals: they mostly wait for Slurm, and more of them would only wait for each other
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer. `commands` run one after the other; `cores` is what they keep busy, as measured on two.
+    """One layer. `commands` run one after the other; `cores` is their load, as measured on two cores.
 
-    `needs` are names of preparations. `tests` are the folders whose files may be chosen one by one; a layer without
-    them runs whole or not at all.
+    `needs` are names of preparations. `tests` are the folders whose files may be selected individually; a layer without
+    them runs completely or not at all.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Layer:
 
     @property
     def docker(self) -> bool:
-        """Whether it makes containers."""
+        """Return whether it creates containers."""
         return "docker" in self.needs
 
 
@@ -32,7 +32,7 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 _FAULTS, _SKYNET = "tests/rehearsal/test_faults.py", "tests/rehearsal/test_skynet.py"
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", _FAULTS, "--ignore", _SKYNET)
-# the files in the order in which they are collected: what takes longest first, however few tests it has
+# the files in the order of collection: the longest first, even if it has few tests
 _BY_FILE = ("--dist", "loadscope", "--no-loadscope-reorder")
 _TESTBEDS = ("-n", "2", *_BY_FILE)
 _GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skynet.py")
@@ -56,7 +56,7 @@ LAYERS = (
         1,
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
-    # what a fault breaks is waited for until its time is over: hardly any work
+    # the effect of a fault is waited for until its time is over: hardly any work
     Layer("faults", (_pytest("-n", str(WORKERS), "--dist", "worksteal", _FAULTS),), 0.6, ("docker", "twin-24.11")),
     Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11")),
     # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm
@@ -64,17 +64,17 @@ LAYERS = (
     # a cluster for each file, three at a time
     Layer("day2", (_pytest("-n", "3", *_BY_FILE, "tests/day2"),), 1, ("docker", "twin-24.11")),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
-    # a worker for each cluster: what its tests do most is wait for Slurm
+    # a worker for each cluster: its tests mostly wait for Slurm
     Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
 )
 
-#: Begin also while cores are kept for what is not ready: they tell most, and are over soon.
+#: Start even while cores are reserved for layers that are not ready: these find most faults, and are over soon.
 QUICK = ("lint", "unit", "operations", "roles")
 
-#: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
+#: The order in which they start, each as soon as there is room: the longest first, then those that find most faults.
 BEGIN = (
     *("testbed", "vm", *QUICK),
     *("day2", "guides", "faults", "rehearsal", "driver", "deploy", "fullsize", "molecule", "fuzz", "wheel"),

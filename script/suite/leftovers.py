@@ -1,8 +1,8 @@
-"""What a run of tests that was cut off has left: found by its marks, and removed by the next run.
+"""The leftovers of a test run that was killed: found by their marks, and removed by the next run.
 
-All of it carries a name of the tests': processes in their environment, containers, networks and volumes in a label,
-testbeds in their state, temporary files in a folder of their run, with its process in the name. What a demo or a person
-made carries another name and stays.
+All of them have a name of the tests: processes in their environment, containers, networks and volumes in a label,
+testbeds in their state, temporary files in a folder of their run, with its process in the name. Things made by a demo
+or a person have other names and stay.
 """
 
 import fcntl
@@ -24,13 +24,13 @@ MARK = "GPUPOOL_TEST_RUN"  # in the environment of every process of a run: the p
 
 
 def prefix() -> str:
-    """Return what the names of the tests' containers begin with."""
+    """Return the prefix of the names of the tests' containers."""
     return os.environ["GPUPOOL_TESTBED_PREFIX"]
 
 
 @contextmanager
 def only_run() -> Iterator[None]:
-    """Hold the right to run tests in containers; a GpupoolError names who else holds it. The dead hold nothing."""
+    """Hold the lock for tests in containers; a GpupoolError names another holder. Dead processes hold no lock."""
     with (cache.folder() / f"tests-{prefix()}.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,9 +47,9 @@ def only_run() -> Iterator[None]:
 
 
 def new_temporary() -> Path:
-    """Return a new folder for all temporary files of a run: a short name, since sockets lie in it."""
+    """Return a new folder for all temporary files of a run: its name is short, since sockets are in it."""
     folder = Path(tempfile.mkdtemp(prefix=f"{prefix()}.{os.getpid()}-", dir="/tmp"))
-    folder.chmod(0o755)  # apt's own user has to get through
+    folder.chmod(0o755)  # apt's own user must be able to enter it
     return folder
 
 
@@ -66,9 +66,9 @@ def remove_local() -> list[str]:
 
 
 def remove(*, testbeds: bool = True) -> list[str]:
-    """Remove what dead runs have left, and return the names of it; `testbeds` that were kept on purpose may stay.
+    """Remove the leftovers of dead runs, and return their names; `testbeds` that were kept on purpose may stay.
 
-    The lock of `only_run` is held.
+    The caller holds the lock of `only_run`.
     """
     gone = [*_marked_processes(), *remove_local()]
     if _docker_answers():
@@ -79,7 +79,7 @@ def remove(*, testbeds: bool = True) -> list[str]:
 
 
 def remove_all() -> list[str]:
-    """Remove all that tests ever made and what they only kept to be quicker: images, disks, packages."""
+    """Remove everything that tests ever made, including caches: images, disks, packages."""
     gone = remove()
     if _docker_answers():
         gone += _images()
@@ -97,7 +97,7 @@ def remove_all() -> list[str]:
 def _docker_answers() -> bool:
     try:
         dockerd.ensure(may_install=False)
-    except GpupoolError:  # it is not here, or not for us: then nothing of ours is in it
+    except GpupoolError:  # docker is missing or not permitted, so it has nothing of ours
         return False
     return True
 
@@ -134,7 +134,7 @@ def _folders() -> Iterator[str]:
 
 
 def _is_of_a_dead_run(temporary: Path) -> bool:
-    """Whether this is the folder for temporary files of a run whose process is gone."""
+    """Return whether this is the folder for temporary files of a run whose process has ended."""
     whose, _, rest = temporary.name.rpartition(".")
     owner = rest.partition("-")[0]
     return (temporary.parent, whose) == (Path("/tmp"), prefix()) and not Path("/proc", owner).exists()

@@ -1,7 +1,7 @@
-"""What takes minutes to make and can be made while other layers run: `python -m suite.prepare NAME`.
+"""Preparations that take minutes and can run beside other layers: `python -m suite.prepare NAME`.
 
-An image is named by what it is made from, so one that is here already costs a look. Whoever needs it before it is ready
-waits for it: nobody builds it twice.
+An image is named by its inputs, so an existing image costs only a check. A test that needs an image before it is ready
+waits for it: it is never built twice.
 """
 
 import os
@@ -16,18 +16,18 @@ from gpupool.slurm.releases import Supported
 from gpupool.testbed import apt, dockerd, image
 from gpupool.testbed.vm import image as vm_image
 
-SUITE = "trixie"  # of the machines, and of most containers
+SUITE = "trixie"  # the release of the machines, and of most containers
 
 
 def tell(message: str) -> None:
-    """Say on standard error what is being made."""
+    """Print to standard error what is being prepared."""
     print(message, file=sys.stderr, flush=True)
 
 
 def _docker() -> None:
     dockerd.ensure()
     if not shutil.which("mmdebstrap") and os.geteuid() == 0:
-        apt.install(["mmdebstrap", "debian-archive-keyring"])  # where it fails, the image that needs it says so
+        apt.install(["mmdebstrap", "debian-archive-keyring"])  # on failure, the image that needs it reports the reason
 
 
 def _chromium() -> None:
@@ -41,7 +41,7 @@ def _twin(version: Supported) -> None:
 
 
 def _machines() -> None:
-    # what disks are made of: whoever has machines makes those with its nodes' packages
+    # the base of disks: tests with machines add the packages of their nodes
     image.ensure(SUITE, [frozenset()], tell, vm_image.MACHINES)
 
 

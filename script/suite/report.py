@@ -1,4 +1,4 @@
-"""Where the time went: by layer, by test, by fixture; a table for people, JSON for programs."""
+"""The time of a run: by layer, by test, by fixture; a table for people, JSON for programs."""
 
 import json
 from collections import defaultdict
@@ -12,10 +12,10 @@ MOST = 10  # rows of a table
 
 
 def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) -> dict[str, Any]:
-    """Return what a run took, in seconds; `busy` is how many cores had work on average.
+    """Return the times of a run, in seconds; `busy` is the average number of busy cores.
 
-    `tests` are all tests with all that they took, set-up and tear-down included; `fixtures` what was set up once for
-    several tests, all that it took in all workers.
+    `tests` are all tests with their total times, set-up and tear-down included; `fixtures` are those that several tests
+    share, with their total time in all workers.
     """
     layers, tests, fixtures = {}, [], defaultdict(float)
     for name, work in works.items():

@@ -1,4 +1,4 @@
-"""Layers and preparations as processes: begun while there are cores for them, their output told in a fixed order."""
+"""Layers and preparations as processes: started while cores are free, with their output in a fixed order."""
 
 import os
 import signal
@@ -15,22 +15,22 @@ from suite.idle import Idle
 from suite.layers import BEGIN, QUICK, Layer
 from suite.prepare import PREPARATIONS
 
-# Cores more than there are: layers wait half of their time, which idle cores show only where nobody else is at work.
+# Additional cores: layers wait half of their time, which idle cores only show while the machine does nothing else.
 SPARE = 1.3
-ENOUGH = 0.8  # cores that are idle: reason to begin one more layer, whatever it will keep busy
+ENOUGH = 0.8  # idle cores that allow one more layer, whatever its load
 PREPARE_CORES = 0.7
 PREPARE_AT_ONCE = 2
-LOOK = 0.1  # seconds between two looks at what runs
+LOOK = 0.1  # seconds between two checks of the processes
 
 
 def say(message: str = "") -> None:
-    """Write a line for whoever watches."""
+    """Write a line for the person who watches."""
     print(message, file=sys.stderr, flush=True)
 
 
 @dataclass
 class Work:
-    """Commands that run one after the other, and what has come of them. Seconds count from the start of the run."""
+    """Commands that run one after the other, and their results. Seconds count from the start of the run."""
 
     name: str
     commands: Sequence[Sequence[str]]
@@ -45,12 +45,12 @@ class Work:
 
     @property
     def runs(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Return whether it has begun and not ended."""
         return self.began is not None and self.ended is None
 
     @property
     def seconds(self) -> float:
-        """What it took."""
+        """Return its duration."""
         return (self.ended or 0) - (self.began or 0)
 
     def begin(self, now: float) -> None:
@@ -62,7 +62,7 @@ class Work:
         self._next()
 
     def look(self, now: float) -> None:
-        """Start the next command where one has ended well."""
+        """Start the next command after a success."""
         if self.process is None or (code := self.process.poll()) is None:
             return
         if code == 0 and self._left:
@@ -71,12 +71,12 @@ class Work:
         self.code, self.ended, self.process = code, now, None
 
     def stop(self, number: signal.Signals) -> None:
-        """Send a signal to all that it has started."""
+        """Send a signal to all processes that it has started."""
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, number)
 
     def kill(self) -> None:
-        """End it and all processes of its group, whether it has ended itself or not."""
+        """Kill all processes of its group, whether it has ended or not."""
         if self.process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -100,10 +100,10 @@ class Work:
 
 
 def layer_work(layer: Layer, log: Path | None, times: Path, temporary: Path) -> Work:
-    """Return a layer as work; its tests write what they took to `times`, and beside it what fails, as it fails.
+    """Return a layer as work; its tests write their times to `times`, and failures beside it as they happen.
 
-    Its testbeds have a prefix of their own: two layers may have a cluster of one name, and run beside each other.
-    So has pytest a folder of its own in `temporary`: as it begins, it closes that to all other users.
+    Its testbeds have a separate prefix: two layers may run clusters with the same name at the same time. pytest also
+    has a separate folder in `temporary`: at its start it closes the folder to all other users.
     """
     failures = times.with_suffix(".failed")
     for file in (times, failures):
@@ -119,7 +119,7 @@ def layer_work(layer: Layer, log: Path | None, times: Path, temporary: Path) -> 
 
 
 def preparations(layers: Sequence[Layer], logs: Path) -> dict[str, Work]:
-    """Return what these layers need, as work, in the order in which it begins."""
+    """Return the preparations of these layers as work, in the order in which they begin."""
     needed = {name for layer in layers for name in layer.needs}
     names = [name for name in PREPARATIONS if name in needed]
     return {
@@ -132,7 +132,7 @@ def preparations(layers: Sequence[Layer], logs: Path) -> dict[str, Work]:
 
 
 class Run:
-    """A run of layers. A preparation that fails leaves its complaint to the layers that need it, which try again."""
+    """A run of layers. A failed preparation leaves its error to the layers that need it, which try again."""
 
     def __init__(
         self,
@@ -151,11 +151,11 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """Return how long it has been running."""
         return time.monotonic() - self.start
 
     def until_done(self) -> None:
-        """Run everything, and tell each layer's output when those before it are through."""
+        """Run everything, and print each layer's output after the layers before it have ended."""
         everything = [*self.prepare.values(), *self.works.values()]
         try:
             while not all(work.ended is not None for work in everything):
@@ -172,9 +172,9 @@ class Run:
             raise
 
     def _begin(self) -> None:
-        """Begin what there is room for; what takes long keeps its cores free while it waits for what it needs.
+        """Start the layers that there is room for; a long layer reserves its cores while it waits for preparations.
 
-        There is room, too, where cores were idle: most layers wait for Slurm at times, and some of them for minutes.
+        Idle cores count as room, too: most layers wait for Slurm at times, and some of them for minutes.
         """
         self._begin_preparations()
         kept, idle = 0.0, self._idle.cores()
@@ -233,7 +233,7 @@ class Run:
             say(f"== {name}: {'ok' if work.code == 0 else 'FAILED'} after {work.seconds:.0f} s")
 
     def _stop(self, everything: Sequence[Work]) -> None:
-        """End what runs, with all that it has started: tests tidy up at Ctrl-C. A second one ends it at once."""
+        """Stop the run, with all its processes: tests clean up at Ctrl-C. A second Ctrl-C kills them at once."""
         running = [work for work in everything if work.runs]
         try:
             say(f"stopping: {', '.join(work.name for work in running) or 'nothing runs'}")

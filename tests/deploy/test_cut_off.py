@@ -1,4 +1,4 @@
-"""`kill -9` of whatever makes containers: the next run of the tests finds what is left, and removes it."""
+"""`kill -9` of a process that creates containers: the next run of the tests finds and removes what is left."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ with image.only_builder("gpupool/node:cut-off"):
 
 @pytest.fixture
 def prefix(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Tests of another name than those that this one is part of."""
+    """Give the tests here another prefix than the run that includes them."""
     dockerd.ensure()
     name = f"{os.environ['GPUPOOL_TESTBED_PREFIX']}-cut{os.getpid()}"
     monkeypatch.setenv("GPUPOOL_TESTBED_PREFIX", name)
@@ -36,7 +36,7 @@ def prefix(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def killed(*arguments: object, when: object) -> subprocess.Popen[bytes]:
-    """Start a command of gpupool's, and kill it with nothing else when something is so."""
+    """Start a command of gpupool, and kill only that process when a condition holds."""
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
         cwd=ROOT,
@@ -81,7 +81,7 @@ def test_the_next_run_removes_testbeds_twins_builds_and_processes(prefix: str) -
 
 
 def test_a_node_that_was_made_of_an_image_is_no_build(prefix: str) -> None:
-    """An image has the labels of the container that it was made in, and so has each node of it."""
+    """An image has the labels of the container in which it was built, and so has each node made from it."""
     origin, name = twin_image.ensure("24.11", lambda _: None), f"{prefix}-node"
     docker.run(["run", "--detach", "--name", name, "--label", f"{image.BUILD_LABEL}={origin}", origin, "sleep", "600"])
     try:

@@ -27,7 +27,7 @@ KILLS = 10
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Testbed]:
-    """The example's nodes, with nothing deployed on them yet."""
+    """The example's nodes, with nothing deployed on them."""
     gpupool("testbed", "down", EXAMPLE)
     done = gpupool("testbed", "up", EXAMPLE, "--network", "10.171.0.0/16")
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def example() -> Iterator[Testbed]:
 
 
 def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
-    """Return what stands on a node in each file that gpupool writes there, None where there is none."""
+    """Return the text of each file that gpupool writes on a node, or None if the file does not exist."""
     paths = [file.path for file in files_for(testbed.cluster, node)]
     script = "import json, pathlib, sys; read = lambda path: path.read_text() if path.is_file() else None; "
     script += "print(json.dumps({name: read(pathlib.Path(name)) for name in sys.argv[1:]}))"
@@ -45,7 +45,7 @@ def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
 
 
 def half_written(testbed: Testbed) -> list[str]:
-    """Return the files that are neither as they were nor as they should be; all of ours end in a newline."""
+    """Return the files that are neither in the old nor in the wanted state; all of ours end in a newline."""
     wrong = []
     for node in testbed.target.nodes:
         found = contents(testbed, node)
@@ -60,9 +60,9 @@ def test_kill_9_at_ten_moments_and_the_next_apply_converges(example: Testbed) ->
     command = [sys.executable, "-m", "gpupool", "apply", str(EXAMPLE), "--on", "testbed", "--yes"]
     died = 0
     for moment in range(KILLS):
-        once = start()  # measured anew: what else the machine does changes in these minutes
+        once = start()  # measured again: the load of the machine changes in these minutes
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-        # later and later: what the run before has done, this one finds done
+        # later each time: a run finds the work of the run before done
         time.sleep((3 + 1.4 * moment) * once)
         running.send_signal(signal.SIGKILL)
         died += running.wait() == -signal.SIGKILL

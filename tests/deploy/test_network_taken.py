@@ -1,4 +1,4 @@
-"""A testbed whose addresses are already used by something else."""
+"""A testbed whose addresses are already used by another program."""
 
 import os
 import re
@@ -50,5 +50,5 @@ def test_nothing_is_left_of_it(taken: str, tmp_path: Path) -> None:
     assert gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path).returncode == 1
     for kind in ("container", "network", "volume"):
         assert not docker(kind, "ls", "-q", "--filter", f"label=gpupool.testbed={PREFIX}-example")
-    # otherwise plan and apply would take it for a testbed that stands here
+    # otherwise plan and apply would treat it as a running testbed
     assert "there is no testbed" in gpupool("testbed", "status", EXAMPLE, state=tmp_path).stderr

@@ -1,4 +1,4 @@
-"""The program as people install it: from nothing to a running cluster in containers, in an empty folder."""
+"""The installed program: from nothing to a running cluster in containers, in an empty folder."""
 
 import json
 import os

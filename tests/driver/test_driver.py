@@ -1,6 +1,6 @@
-"""The GPU driver on a plain Debian: really installed, its module built, and held whatever else is upgraded.
+"""The GPU driver on a plain Debian: really installed, its module built, and kept whatever else is upgraded.
 
-A container has no GPU and may load no module: what comes after the installation is shown with stand-ins in
+A container has no GPU and may not load modules: the steps after the installation are tested with fake commands in
 tests/operations/test_driver_for_real.py.
 """
 
@@ -24,13 +24,13 @@ NODE = "gpu-1"
 NETWORK = "10.174.0.0/16"
 VERSION = "550.163.01-2"
 CUDA = f'software: {{cuda: {{where: "@compute", driver_branch: "550", version: {VERSION}}}}}\n'
-#: Debian's own source leaves these out, where an image of ours has them.
+#: Debian's own source lacks these components, which our images have.
 MAIN_ALONE = (
     "sed -i -E 's/ (contrib|non-free-firmware|non-free)//g' $(ls /etc/apt/sources.list /etc/apt/sources.list.d/*); "
     "apt-get update"
 )
 
-#: Of sid the driver and time zones alone: all of it would bring a compiler that builds the module once more.
+#: From sid only the driver and time zones: everything else would include a compiler that builds the module once more.
 NEWER = """\
 Package: *
 Pin: release n=sid
@@ -41,7 +41,7 @@ Pin: release n=sid
 Pin-Priority: 990
 """
 
-#: What each session gets from PAM, so apt and make too: the module builds as quickly as those of virtual machines.
+#: Set for each session by PAM, so also for apt and make: the module builds as quickly as on virtual machines.
 BUILD = f'echo "{MAKE_FLAGS}" >> /etc/environment; {PACK_QUICKLY}'
 #: Found before the compiler of trixie's kernels.
 QUICK_COMPILER = "/usr/local/bin/x86_64-linux-gnu-gcc-14"
@@ -49,10 +49,10 @@ QUICK_COMPILER = "/usr/local/bin/x86_64-linux-gnu-gcc-14"
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A node that has nothing but Debian's main, seen as a machine with real GPUs."""
+    """A node with only Debian's main, treated as a machine with real GPUs."""
     inventory = inventories.copied(inventories.SMALL, tmp_path_factory.mktemp("driver") / "driver")
     file = inventory / "inventory.yml"
-    # of its own name: the tests of others may have one of this inventory
+    # another name: other tests may have a testbed of this inventory
     file.write_text(file.read_text().replace("name: small", "name: driver", 1) + CUDA)
     done = gpupool("testbed", "up", inventory, "--network", NETWORK, "--bare")
     assert done.returncode == 0, done.stderr
@@ -66,7 +66,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 
 def applied(testbed: Testbed) -> Report:
-    """Apply the role alone, on one node."""
+    """Apply only the role, on one node."""
 
     def deploy() -> None:
         driver.apply(*here())
@@ -75,7 +75,7 @@ def applied(testbed: Testbed) -> Report:
 
 
 def versions(testbed: Testbed) -> dict[str, str]:
-    """Return the installed packages of the driver, with a letter for what apt may do with them: h for nothing."""
+    """Return the installed packages of the driver, with apt's selection state: h for hold."""
     form = "${db:Status-Abbrev} ${Package} ${Version}\\n"
     lines = testbed.out(NODE, f"dpkg-query -W -f '{form}' '*nvidia*' libcuda1").splitlines()
     rows = [line.split() for line in lines if line[1:2] == "i"]
@@ -107,7 +107,7 @@ def test_its_module_is_built_for_the_kernel_of_debian(bare: Testbed) -> None:
 
 def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     before = versions(bare)
-    # sid packs the same driver more often, and trixie has the libraries that it needs
+    # sid has newer packages of the same driver, and trixie has the libraries that it needs
     newer = "sed 's/^Suites: .*/Suites: sid/' > /etc/apt/sources.list.d/newer.sources"
     bare.out(NODE, f"awk 'BEGIN {{ RS = \"\" }} /Suites: trixie\\n/' {COMPONENTS} | {newer}")
     bare.out(NODE, "cat > /etc/apt/preferences.d/newer", text=NEWER)

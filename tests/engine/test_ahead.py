@@ -1,4 +1,4 @@
-"""What operations begin with is asked in one command a node, and answered as if each had asked by itself."""
+"""The first facts of operations are read with one command for each node, with the same answers as separate commands."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ done
 
 @pytest.fixture(autouse=True)
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This machine with a systemctl that shows every unit as running, a folder of stamps and a record of files."""
+    """This machine with a fake systemctl that shows every unit as running, a folder of stamps and a record of files."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/systemctl").write_text(SYSTEMCTL)
     (tmp_path / "bin/systemctl").chmod(0o755)
@@ -51,7 +51,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answers(questions: Mapping[str, Question]) -> dict[str, list[str]]:
-    """Ask a shell of this machine, as a node would be asked."""
+    """Ask a shell of this machine, like a node."""
     batch = Batch(questions)
     done = subprocess.run(
         ["sh", "-c", batch.command.get_raw_value()], input=batch.script, capture_output=True, text=True, check=False
@@ -212,7 +212,7 @@ def test_an_answer_without_a_last_line_break_spoils_no_other() -> None:
 
 
 class Number(Look[int]):
-    """A number, which is another one each time."""
+    """A number that differs each time it is read."""
 
     def command(self, file: str, of: str) -> Question:
         return ask('echo "$2" >>"$1"; wc -l <"$1"', file, of)

@@ -1,4 +1,4 @@
-"""Each run that changes a node leaves who, when, from which commit and what on it; also one that is killed."""
+"""Each run that changes a node records its user, time, commit and changes on it, even if it is killed."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def test_a_large_log_is_kept_once_and_begun_anew(nodes: dict[str, Server]) -> No
     assert log(nodes["n1"]).with_name("applies.jsonl.1").stat().st_size == 262144
 
 
-# a run in a process of its own, which is killed while it works
+# a run in a separate process, which is killed while it works
 KILLED = """
 import sys
 from gpupool.engine.drive import NodeHost, Origin, run

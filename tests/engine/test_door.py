@@ -1,4 +1,4 @@
-"""The door: every run that changes a node names its command, the user and the commit there."""
+"""The door: every run that changes a node records its command, the user and the commit there."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def work() -> None:
 
 
 def door(inventory: Path) -> Door:
-    """Return a door to the controller of the small inventory alone, which is a server in this process."""
+    """Return a door to only the controller of the small inventory, which is a server in this process."""
     cluster = load(SMALL)
     nodes = {name: replace(node, address="127.0.0.1", managed=name == "ctl") for name, node in cluster.nodes.items()}
     return Door(Target(replace(cluster, nodes=nodes), None, {}, inventory), "restore")

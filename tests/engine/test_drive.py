@@ -33,7 +33,7 @@ def changes(report: Report, name: str) -> list[str]:
 
 
 class Ran:
-    """A progress that keeps the order in which operations were done."""
+    """A progress that records the order of operations."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, str]] = []
@@ -63,7 +63,7 @@ class Ran:
 
 
 def role(name: str) -> Callable[[], object]:
-    """As in a roles folder, where operations of different roles stand at the same lines of their files."""
+    """Like a roles folder, in which operations of different roles are on the same lines of their files."""
 
     @deploy(name)
     def apply() -> None:
@@ -77,8 +77,10 @@ nfs, munge, slurm = role("nfs"), role("munge"), role("slurm")
 
 
 def site() -> None:
-    """One call a line. In a plain loop over the roles all of them would stand at one place of the deploy, and pyinfra
-    would take the nfs of one host and the munge of another for one operation, whose order between hosts is then wrong.
+    """Call each role on a separate line.
+
+    In a plain loop over the roles all calls would be at one place of the deploy, and pyinfra would take the nfs of one
+    host and the munge of another for one operation, whose order between hosts is then wrong.
     """
     if "nfs" in host.groups:
         nfs()
@@ -240,7 +242,7 @@ class Reads(FactBase[str]):
 
 @operation()
 def careful() -> Any:
-    """Reads a fact when it runs; with the fact's default it would go on and write."""
+    """Read a fact at run time; with the fact's default the operation would go on and write."""
     host.get_fact(Reads, path="/etc/conf")
     yield "write /etc/conf"
 
@@ -291,7 +293,7 @@ def guarded() -> None:
 
 def test_a_plan_foresees_handlers_and_an_apply_reports_what_ran() -> None:
     plan = run([fake("a")], guarded, execute=False, origin=None)
-    # whether "tell" runs hangs on output that is not there yet
+    # whether "tell" runs depends on output that does not exist yet
     assert changes(plan, "a") == ["config", "reload", "restart", "tell"]
     assert plan.hosts["a"].commands == 0
     done = run([fake("a", fake_responses={"true": "x"})], guarded, execute=True, origin=ORIGIN)

@@ -1,4 +1,4 @@
-"""Errors as one line for people, tried on the connections that give them."""
+"""Errors as one line for people, tested with real connections."""
 
 import contextlib
 import socket
@@ -18,7 +18,7 @@ from gpupool.errors import TestbedError
 
 
 def connect_error(cause: Exception) -> ConnectError:
-    """As pyinfra raises it: with words around what really happened."""
+    """Return the error as pyinfra raises it: with additional words around the cause."""
     try:
         try:
             raise cause
@@ -76,7 +76,7 @@ def test_reasons() -> None:
 
 @contextlib.contextmanager
 def silent_server() -> Iterator[int]:
-    """A port that takes connections and says nothing, like a node that is frozen."""
+    """A port that accepts connections and sends nothing, like a frozen node."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 

@@ -1,4 +1,4 @@
-"""One apply at a time on a node, by a lock that lies there; and clocks that are off are named."""
+"""One apply at a time on a node, by a lock on the node; wrong clocks are reported."""
 
 import getpass
 import math
@@ -29,7 +29,7 @@ ME = f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 class Notes(Silence):
-    """A progress that keeps the notes."""
+    """A progress that records the notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -60,7 +60,7 @@ def lock_of(node: Server) -> str:
     return path.read_text() if path.exists() else ""
 
 
-# another admin's run, in a process of its own that goes on until it is killed or its input ends
+# another admin's run, in a separate process that runs until it is killed or its input ends
 OTHER = """
 import sys
 from gpupool.engine.drive import NodeHost, Origin, run
@@ -82,7 +82,7 @@ def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Pope
     yield process
     process.kill()
     process.wait()
-    (tmp_path / "enough").touch()  # what it runs on the node would go on
+    (tmp_path / "enough").touch()  # its command on the node would continue
 
 
 def test_a_second_apply_is_told_who_applies_and_changes_nothing(
@@ -132,7 +132,7 @@ def test_who_was_killed_is_in_nobodys_way(nodes: dict[str, Server], other: "subp
 def test_who_is_silent_for_long_loses_the_node_and_learns_it(
     nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A laptop that fell asleep: another run takes the node, and the first one ends when it wakes up."""
+    """A laptop was suspended: another run takes the node, and the first run ends when the laptop wakes up."""
     monkeypatch.setattr(remote, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(remote, "BEAT_SECONDS", 3)
     report, _ = go(nodes, "n1", command="sleep 1000")
@@ -143,16 +143,16 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
 
 
 def test_beats_keep_the_node(nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> None:
-    lease = math.ceil(6 * start())  # a machine that is slow now may stop for moments
+    lease = math.ceil(6 * start())  # a slow machine may stop for moments
     monkeypatch.setattr(remote, "LEASE_SECONDS", lease)
     monkeypatch.setattr(remote, "BEAT_SECONDS", 0.2)
     assert go(nodes, "n1", command=f"sleep {lease + 1}")[0].ok
 
 
 class Ended:
-    """A channel of which the end was sent: paramiko sends nothing more on it, and says so by 0."""
+    """A channel whose end was sent: paramiko sends nothing more on it, and returns 0."""
 
-    sendall = Channel.sendall  # which tries again until all is sent
+    sendall = Channel.sendall  # sendall retries until all bytes are sent
 
     def __init__(self) -> None:
         self.beats = 0
@@ -211,7 +211,7 @@ def test_ctrl_c_gives_the_nodes_back(nodes: dict[str, Server]) -> None:
 
 
 def test_the_lock_is_roots_alone(nodes: dict[str, Server]) -> None:
-    """Whoever can open a file can lock it."""
+    """A user who can open a file can lock it."""
     assert go(nodes, "n1")[0].ok
     assert (nodes["n1"].asked.parent / "gpupool-apply.lock").stat().st_mode & 0o777 == 0o600
 

@@ -1,4 +1,4 @@
-"""Connections by OpenSSH's configuration, to SSH servers in this process: jumps, ports, users, keys, aliases."""
+"""Connections by OpenSSH's configuration, to SSH servers in this process: jump hosts, ports, users, keys, aliases."""
 
 import os
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ from gpupool.engine.drive import NodeHost, run
 
 @dataclass
 class Site:
-    """A node, two jumps to it, and the configuration that names them all."""
+    """A node, two jump hosts to it, and the configuration of all three."""
 
     folder: Path
     node: Server
     jumps: list[Server]
-    options: list[str] = field(default_factory=list)  # of the node
+    options: list[str] = field(default_factory=list)  # options of the node
 
     def failure(self) -> str | None:
-        """Return why a run on the node fails."""
+        """Return the reason why a run on the node fails."""
         hosts = {"node": self.node, "outer": self.jumps[0], "inner": self.jumps[1]}
         known = self.folder / "known"
         known.write_text("".join(Path(host.data["ssh_known_hosts_file"]).read_text() for host in hosts.values()))

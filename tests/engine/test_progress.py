@@ -1,4 +1,4 @@
-"""What a person sees: lines in a log, bars on a terminal."""
+"""The display for a person: lines in a log, bars on a terminal."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Facts are read once until anything is written anywhere, and never kept while a function runs."""
+"""Facts are cached until anything is written on any host, and not cached while a function runs."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def looks(what: str, then: str | None = None) -> Any:
 
 
 def sent(deploy: Any, *names: str, execute: bool = True, **responses: Any) -> list[list[str]]:
-    """Run it, and return what each host's connector was really asked."""
+    """Run the deploy, and return the commands that reached each host's connector."""
     seen: dict[str, Any] = {}
 
     def keeping() -> None:

@@ -1,4 +1,4 @@
-"""Our SSH connector against a small SSH server in this process, which runs commands here."""
+"""Our SSH connector with a small SSH server in this process, which runs commands here."""
 
 import socket
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from gpupool.facts.script import ask
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Server]:
-    """A node that knows our key."""
+    """A node that accepts our key."""
     with serving(tmp_path) as node:
         yield node
 
@@ -61,7 +61,7 @@ def test_a_connection_that_breaks_is_said(node: Server) -> None:
 def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
     node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its kernel answers TCP, and nothing else does."""
+    """Its kernel answers TCP, but no program answers."""
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.1)
     monkeypatch.setattr(alive, "PATIENCE_SECONDS", 2)
     with serving(tmp_path / "other") as other:
@@ -83,7 +83,7 @@ def test_a_command_that_takes_long_is_left_alone_while_its_node_answers(
 
 
 def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`timeout` on the node cannot end what waits for a disk that hangs."""
+    """`timeout` on the node cannot end a command that waits for a hanging disk."""
     monkeypatch.setattr(session, "FACT_GRACE_SECONDS", 0.1)
 
     class Look(FactBase[list[str]]):

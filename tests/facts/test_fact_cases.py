@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyinfra_testing.facts import make_fact_tests
 
-# the commands are tried for real in tests/operations/test_files_for_real.py and in the testbed
+# the commands run for real in tests/operations/test_files_for_real.py and in the testbed
 pytestmark = pytest.mark.filterwarnings("ignore:No command set")
 CASES = Path(__file__).parent / "cases"
 

@@ -1,4 +1,4 @@
-"""Values of Slurm's accounting: what is written is read back as the same value."""
+"""Values of Slurm's accounting: a written value is read back unchanged."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A look at Slurm's packages while an upgrade that was killed goes on, between stand-ins for apt and dpkg."""
+"""Slurm's packages are read while a killed upgrade still runs, with fake apt and dpkg."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from gpupool.facts.script import END
 from gpupool.facts.slurm_packages import Slurm, SlurmPackages
 
 STAND_INS = {
-    # refuses as long as somebody is at work
+    # refuses while another process works
     "apt-get": """
 case " $* " in *" -s "*) ;; *) exit;; esac
 if [ -e "$STATE/begun" ]; then
@@ -44,7 +44,7 @@ def looked(folder: Path) -> SlurmPackages:
 
 @contextmanager
 def at_work(folder: Path) -> Iterator[None]:
-    """What a killed upgrade has begun: it holds the lock, and ends once somebody waits for it or looks without that."""
+    """The process of a killed upgrade: it holds the lock, and ends once another waits for it or ignores the lock."""
     script = "touch begun; until [ -e waits ] || [ -e looked ]; do sleep 0.05; done; rm begun"
     with subprocess.Popen(["flock", "lock", "sh", "-c", script], cwd=folder):
         until((folder / "begun").exists, "it has begun")
@@ -60,7 +60,7 @@ def test_the_end_of_what_a_killed_upgrade_has_begun_is_waited_for(tmp_path: Path
 
 @pytest.mark.parametrize("lock", [False, True])
 def test_what_apt_refuses_at_rest_is_refused(tmp_path: Path, lock: bool) -> None:
-    if lock:  # as the last installation has left it
+    if lock:  # as left by the last installation
         (tmp_path / "lock").touch()
     (tmp_path / "begun").touch()
     state = looked(tmp_path)

@@ -1,4 +1,4 @@
-"""Inventories changed at random: an exit code and complaints, whatever is in them. script/fuzz tries thousands more."""
+"""Inventories with random changes: always an exit code and complaints. script/fuzz tries thousands more."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_the_same_seed_gives_the_same_inventories(tmp_path: Path) -> None:
 
 
 def test_some_are_still_inventories(tmp_path: Path) -> None:
-    """Else nothing would be compiled."""
+    """Otherwise nothing would be compiled."""
     fine = 0
     for number in range(40):
         folder = tmp_path / str(number)

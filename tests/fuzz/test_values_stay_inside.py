@@ -1,7 +1,7 @@
 """No value of an inventory becomes more than a value: check refuses it, or its file's reader finds exactly that value.
 
-Every field of the schema that takes words is tried, and so is every key that an admin names, each by itself and, for
-the sake of names, everywhere at once. A new field needs a place in the commented example, and is tried by that alone.
+The test tries every field of the schema that takes words, and every key that an admin names, each alone and, for names,
+everywhere at once. A new field needs a place in the commented example, and is tested by that alone.
 """
 
 import copy
@@ -72,14 +72,14 @@ TAILS = (
     *("]]", "--x", "@x", "é", "\u202e"),
 )
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
-PLAIN = ("zqxjz", "97531")  # tails that are as plain as can be, and stand nowhere else
+PLAIN = ("zqxjz", "97531")  # plain suffixes that do not occur anywhere else
 SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill", ".owns")
 STEP = object()  # any item of a list, any key of a mapping
 
 
 @dataclass(frozen=True)
 class Spot:
-    """A word in the data: where, which field of the schema it is in, and whether it is a key there."""
+    """A word in the data: its path, its field of the schema, and whether it is a key there."""
 
     field: str
     path: tuple[str | int, ...]
@@ -88,7 +88,7 @@ class Spot:
 
 
 def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int, ...] = ()) -> Iterator[Spot]:
-    """Return what takes words in a part of the schema; with a value, each word that stands there."""
+    """Return the spots of words in a part of the schema; with a value, one for each word in it."""
     there = value is not STEP
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -101,7 +101,7 @@ def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int,
     elif annotation is str and (not there or isinstance(value, str)):
         yield Spot(name, path, False, value if there else "")
     elif origin is dict and there and not isinstance(value, dict):
-        return  # a field that takes a word as well
+        return  # the field also accepts a word
     elif origin is dict:
         if any(True for _ in fields(arguments[0], name)):
             yield from (
@@ -134,7 +134,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
-    """Return each different file and what slurmdbd is told; None where check complains."""
+    """Return each different file and the entities for slurmdbd; None if check complains."""
     inventory, complaints = validated(data)
     if inventory is None:
         assert complaints
@@ -171,7 +171,7 @@ def with_word(data: dict[str, Any], spot: Spot, word: str) -> dict[str, Any]:
 
 
 def renamed(value: Any, old: str, new: str) -> Any:
-    """Return the data with a word replaced wherever it stands, as a key too."""
+    """Return the data with a word replaced everywhere, including keys."""
     if isinstance(value, dict):
         return {new if key == old else key: renamed(below, old, new) for key, below in value.items()}
     if isinstance(value, list):
@@ -180,9 +180,9 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 
 def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) -> list[str]:
-    """Return all that the readers of the files at these paths find.
+    """Return everything that the readers of the files at these paths find.
 
-    Names of units as systemd-escape(1) reads them, and `%%` as sssd.conf(5) does.
+    Names of units are read by the rules of systemd-escape(1), and `%%` by those of sssd.conf(5).
     """
 
     def plain(path: str, line: str) -> str:
@@ -200,13 +200,13 @@ def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str,
     assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE - BY_QOS == set()
 
 
-# where a thing comes from; one place in the example is enough
+# the source of a value; one place in the example is enough
 FREE = {
     f"{model}.{key}"
     for model in {spot.field.partition(".")[0] for spot in fields(Inventory, "")}
     for key in ("src", "inferred")
 }
-# Slurm preempts by the tiers of partitions, as in the example, or by QoS: a cluster that does has a test of its own
+# Slurm preempts by the tiers of partitions, as in the example, or by QoS: a cluster with QoS is tested separately
 BY_QOS = {"Qos.preempts"}
 NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS)
 
@@ -240,20 +240,20 @@ def original(data: dict[str, Any]) -> dict[tuple[str, str], File]:
 
 
 def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, str], File], folder: Path) -> None:
-    """Try all tails of a word."""
+    """Try all suffixes of a word."""
     old = spot.word
 
     same = next((plain for plain in PLAIN if compiled(change(old + plain))), None)
     harmless = compiled(change(old + same)) if same else None
     if harmless and harmless.keys() == original.keys():
-        return  # it is written nowhere
+        return  # it is in no file
     for tail in TAILS:
         word = old + tail
         files = compiled(change(word))
         if files is None or files.keys() == original.keys():
             continue
         if spot.field.endswith(SELECTORS):
-            # it is never written, only the nodes that it means
+            # the selector itself is never written, only the nodes that it selects
             assert not [text for _, text in files.keys() - original.keys() if word in text], f"{word!r} is written"
             continue
         assert same, f"{word!r} is accepted, and none of {PLAIN} is"
@@ -264,7 +264,7 @@ def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, s
 
 
 def test_the_readers_find_what_breaks_out(tmp_path: Path) -> None:
-    """Each of these was once taken for a value."""
+    """Each of these was once accepted as a value."""
     for path, fine, broken in (
         ("/etc/slurm/slurm.conf", "KillWait=20\n", "KillWait=20 Prolog=/x\n"),
         ("/etc/slurm/slurm.conf", "PartitionName=a State=UP\n", "PartitionName=a#x State=UP\n"),

@@ -1,4 +1,4 @@
-"""The molecule scenario as a gate: it must close. A gpupool that only pretends stands in, so no container starts."""
+"""The molecule scenario as a gate: it must fail on an error. A fake gpupool is used, so no container starts."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ elif "verify" in sys.argv:
 
 
 def molecule(place: Path, answer: str, code: int, *steps: str) -> subprocess.CompletedProcess[str]:
-    """Run these steps of the scenario with a gpupool whose every apply gives this answer."""
+    """Run these steps of the scenario with a fake gpupool whose every apply gives this answer."""
     shutil.copytree(SCENARIO, place / "molecule", ignore=shutil.ignore_patterns("__pycache__"))
     program = place / "gpupool"
     program.write_text(PRETENDS.format(python=sys.executable, answer=answer, code=code))

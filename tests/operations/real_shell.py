@@ -14,14 +14,14 @@ class LocalHost(FakeHost):
 
 
 def fact_here(fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Ask this machine for a fact."""
+    """Read a fact of this machine."""
     command = fact_cls().command(*args, **kwargs).get_raw_value()
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     return fact_cls().process(done.stdout.splitlines())
 
 
 def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedProcess[str]]:
-    """Run an operation here and give what came of each of its commands."""
+    """Run an operation here and return the results of its commands."""
     state = FakeState()
     with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
         commands = list(operation._inner(*args, **kwargs))
@@ -38,7 +38,7 @@ def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedPr
 
 
 def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
-    """Run an operation, and see that the second time it has nothing to do."""
+    """Run an operation, and check that a second run has nothing to do."""
     for done in do(operation, *args, **kwargs):
         assert (done.returncode, done.stderr) == (0, ""), done
     assert do(operation, *args, **kwargs) == []

@@ -1,4 +1,4 @@
-"""A small model of slurmdbd: it takes our commands as sacctmgr would, and refuses what sacctmgr refuses."""
+"""A small model of slurmdbd: it accepts our commands as sacctmgr would, and refuses the same commands."""
 
 from copy import deepcopy
 from typing import Any
@@ -14,14 +14,14 @@ _READ_AS = {written: field for field, written in SET_AS.items()} | {
 
 
 class Slurmdbd:
-    """One cluster's side of slurmdbd, in the fact's shape; `direct`: account -> its own coordinators."""
+    """One cluster's part of slurmdbd, in the fact's shape; `direct`: account -> its directly assigned coordinators."""
 
     def __init__(self) -> None:
         self.held = empty() | {"jobs": []}
         self.direct: dict[str, set[str]] = {}
 
     def entities(self) -> dict[str, Any]:
-        """What the fact would read: coordinators are those of the parents too."""
+        """Return the entities as the fact reads them: coordinators include those of the parents."""
         shown = deepcopy(self.held)
         for name, account in shown["accounts"].items():
             users: set[str] = set()
@@ -33,7 +33,7 @@ class Slurmdbd:
         return shown
 
     def carry_out(self, step: Step) -> None:
-        """Do what sacctmgr would; an AssertionError is its refusal."""
+        """Do the same as sacctmgr; an AssertionError is its refusal."""
         if step.arguments[0] == "load":
             self._load(step.text)
             return

@@ -1,4 +1,4 @@
-"""The examples of docs/accounting.md, run as they stand there, against a sacctmgr that only notes what it is told."""
+"""The examples of docs/accounting.md, run unchanged, with a fake sacctmgr that records its commands."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A plan of a cluster that does not exist yet: its two steps at slurmdbd tell each thing once."""
+"""A plan of a cluster that does not exist yet: its two steps at slurmdbd list each change once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reconciling on a small model of slurmdbd: it ends in what was wanted, and touches nothing that is not ours."""
+"""Reconciling on a small model of slurmdbd: it ends in the wanted state, and touches only our own entities."""
 
 from copy import deepcopy
 from typing import Any
@@ -35,7 +35,7 @@ QOS = ["qa", "qb", "qc"]
 
 @some.composite
 def wanted(draw: some.DrawFn) -> dict[str, Any]:
-    """An inventory: accounts in a tree, users in some of them, coordinators, QoS."""
+    """Draw an inventory: accounts in a tree, users in some of them, coordinators, QoS."""
     qos = draw(some.lists(some.sampled_from(QOS), unique=True))
     names = some.lists(some.sampled_from(qos), unique=True) if qos else some.just([])
 
@@ -132,7 +132,7 @@ def test_who_has_jobs_root_and_other_clusters_are_never_touched(
     goal = normal(second)
     reconcile(slurmdbd, goal)
     after = slurmdbd.entities()
-    # the model refuses to delete what has jobs; what is left over is named, and nothing else is left to do
+    # the model refuses to delete entities with jobs; what is left is named, and there is nothing else to do
     assert difference(after, goal) == []
     assert set(blocked(after, goal)) == set(blocked(before, goal))
     for account, user, qos in there["jobs"]:
@@ -254,7 +254,7 @@ def test_thousands_who_leave_are_a_handful_of_commands() -> None:
 
 
 def _others() -> dict[str, Any]:
-    """Return what a cluster holds after another system has added to it: users, accounts below, QoS and limits."""
+    """Return the entities of a cluster after another system has added to it: users, accounts below, QoS and limits."""
     theirs = {"accounts": {"la": {}, "ld": {"parent": "la", "MaxJobs": 3, "QOS": ["qc"]}, "lc": {}}}
     users = {
         "tom": {"accounts": {"ld": {}, "la": {"MaxSubmit": 7}}, "default_account": "la"},

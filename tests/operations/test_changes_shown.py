@@ -1,4 +1,4 @@
-"""One change of each kind, as its operation makes it: the plan's screen, its page and both --json show the same."""
+"""One change of each kind, made by its operation: the plan's screen, its page and both --json show the same."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from gpupool.engine.report import HostReport, Report
 from gpupool.terminal import Screen
 from tests.operations.test_operation_cases import CASES, changes_of
 
-#: The kind, a case, an item in it, what is wanted and actual, and the lines that the plan shows.
+#: The kind, a case, an item in it, the wanted and actual values, and the lines of the plan.
 SHOWN = [
     (Kind.FILE, "files.put/file_differs", "/etc/a", "new", "old", ["-old", "+new"]),
     (Kind.LINK, "files.put/one_link_is_gone", "/srv/o'dd", "/a b", "absent", ["link to /a b"]),
@@ -37,12 +37,12 @@ SHOWN = [
     (Kind.OTHER, "names.host_name/another_name", "host name a40-01", "a40-01", "localhost",
      ["localhost becomes a40-01"]),
 ]  # fmt: skip
-#: As drift shows some values.
+#: The form of some values in drift.
 IN_DRIFT = {"present": "installed", "absent": "not installed"}
 
 
 def report_of(case: str, kind: Kind, item: str) -> tuple[Change, Report]:
-    """Return a change of a case as the engine returns it, and a report with it alone."""
+    """Return a change of a case as the engine returns it, and a report with only that change."""
     (path,) = (path for path in CASES if f"{path.parent.name}/{path.stem}" == case)
     (change,) = (change for change in changes_of(path) if (change.kind, change.item) == (kind, item))
     change = replace(change, step="Step")
@@ -80,5 +80,5 @@ def test_all_show_the_same_change(kind: Kind, case: str, item: str, wanted: str,
 
 
 def test_each_kind_of_a_plan_is_shown() -> None:
-    of_slurmctld = {Kind.SLURM, Kind.STATE}  # compared by drift alone
+    of_slurmctld = {Kind.SLURM, Kind.STATE}  # compared by drift only
     assert {kind for kind, *_ in SHOWN} == set(Kind) - of_slurmctld

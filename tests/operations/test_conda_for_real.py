@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 class Place:
-    """Where an installer's conda shall be, and what it is told."""
+    """The destination of an installer's conda, and its arguments."""
 
     def __init__(self, folder: Path, text: str) -> None:
         self.installer = folder / "installer.sh"
@@ -88,7 +88,7 @@ def test_what_a_failed_or_killed_run_has_left_is_begun_again(place: Place) -> No
     assert done.returncode == 1
     assert f"file://{broken.installer} failed: installing to {broken.directory}" in done.stderr
     assert broken.begun.is_dir()
-    # the same directory, of a run that was killed in the midst of it
+    # the same directory, left by a run that was killed halfway
     place.installer.write_text(good)
     place.directory.mkdir()
     (place.directory / "half").touch()

@@ -1,4 +1,4 @@
-"""New files of daemons are tried by the daemon's own check, merged with those that are there; an old file stays."""
+"""New files of daemons are tested by the daemon's own check, with the existing files; an old file stays."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from gpupool.operations import daemon_checks
 from gpupool.operations.daemon_checks import checks
 
 NEW = ".12-ab.gpupool-new"
-# programs that read their files as the real ones do, and say what these say
+# programs that read their files like the real ones, and give the same messages
 STAND_INS = {
     "sshd": r"""
 [ "$1" = -t ] && [ "$2" = -f ] && [ -d RUN ] || exit 9
@@ -50,7 +50,7 @@ done""",
 
 @pytest.fixture
 def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the place of /etc."""
+    """A folder instead of /etc."""
     programs = tmp_path / "bin"
     stand_ins.put({name: text.replace("RUN", f"{tmp_path}/sshd") for name, text in STAND_INS.items()}, programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
@@ -63,7 +63,7 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
-    """Lay a new file beside its place, try it, and give the exit status and what is said."""
+    """Write a new file beside its destination, test it, and return the exit status and the messages."""
     place = etc / path
     place.parent.mkdir(exist_ok=True)
     place.with_name(place.name + NEW).write_text(text)
@@ -99,7 +99,7 @@ def test_mariadb_says_what_it_does_not_know(etc: Path) -> None:
 
 
 def test_exports_are_read_before_they_are_put(etc: Path) -> None:
-    """What is wrong with the directories, and not with the file, is another step's to say."""
+    """Errors in the directories, unlike errors in the file, are reported by another step."""
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(rw)\n") == (0, "")
     said = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, said)

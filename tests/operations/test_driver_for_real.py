@@ -1,4 +1,4 @@
-"""The scripts of the driver, run for real between stand-ins for apt, dpkg and the kernel."""
+"""The scripts of the driver, run for real with fake apt, dpkg and kernel."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ PACKAGES = "installed 550.163.01-2 nvidia-smi\ninstalled 570.1-1 nvidia-modprobe
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """The stand-ins in PATH, and the folder of what they say."""
+    """Return an environment with the fake commands in PATH, and the folder of their answers."""
     stand_ins.put(STAND_INS, tmp_path)
     return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "STATE": str(tmp_path)}
 

@@ -31,7 +31,7 @@ class LocalHost(FakeHost):
 
 @pytest.fixture(autouse=True)
 def record(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the record of what was put here, apart from that of this machine."""
+    """Return a separate record of installed files, instead of that of this machine."""
     path = tmp_path_factory.mktemp("record") / "gpupool/files"
     monkeypatch.setenv("TEST_RECORD", str(path))
     return path
@@ -51,7 +51,7 @@ def with_record(script: str) -> str:
 
 
 def run(script: str, stdin: str) -> subprocess.CompletedProcess[str]:
-    # pyinfra ends what it sends with a line break
+    # pyinfra adds a line break to standard input
     return subprocess.run(["sh", "-c", script], input=f"{stdin}\n", capture_output=True, text=True, check=False)
 
 
@@ -77,7 +77,7 @@ def entries(root: Path) -> dict[str, Any]:
 def test_a_file_that_is_a_mount_point_is_written_and_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a container's /etc/hosts is: what is mounted cannot be renamed onto."""
+    """Like a container's /etc/hosts: a mount point cannot be replaced by a rename."""
     programs, hosts = tmp_path / "bin", tmp_path / "hosts"
     programs.mkdir()
     (programs / "mountpoint").write_text(f'#!/bin/sh\n[ "$3" = {hosts} ]\n')
@@ -129,7 +129,7 @@ def test_leftovers_of_a_killed_run_do_no_harm(tmp_path: Path) -> None:
 
 
 def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
-    """One is in its check, the other one stages another text, is refused, and leaves."""
+    """One run is in its check; another run stages another text, is refused, and ends."""
     (tmp_path / "a").write_text("old")
     waits = f"touch {tmp_path}/staged; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
     ((good, text),) = scripts(files=[File(f"{tmp_path}/a", "good", **ME)], check=("sh", "-c", waits))
@@ -222,7 +222,7 @@ def test_what_is_recorded_and_already_removed_is_forgotten(tmp_path: Path, recor
 
 
 def test_a_run_that_is_killed_has_recorded_what_it_was_about_to_put(tmp_path: Path, record: Path) -> None:
-    """A file is never there unrecorded: it would never leave again."""
+    """A file never exists without a record: it would never be removed."""
     ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "ours", **ME)])
     assert run(script.replace("\nplace ", "\nkill -9 $$\nplace "), stdin).returncode == -9
     assert record.read_text() == f"{tmp_path}/a\t{sha256_of('ours')}\n"

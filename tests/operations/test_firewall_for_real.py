@@ -1,4 +1,4 @@
-"""Where a connection comes from, asked here; and a table that nft would not load is not put."""
+"""The source of a connection, read here; and a table that nft cannot load is not installed."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ GOOD = "table inet gpupool {\n  chain c { type filter hook input priority 0; }\n
 
 
 def came_from(*before: str, **more: str) -> str | None:
-    """Ask with these words before the shell's, and these variables."""
+    """Return the source with these words before the shell's, and with these variables."""
     command = [*before, "sh", "-c", Caller().command().get_raw_value()]
     env = {name: value for name, value in os.environ.items() if name != "SSH_CONNECTION"} | more
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)

@@ -1,4 +1,4 @@
-"""What all operations share: a refusal stops one host, in the plan and in the run, and nothing comes after it."""
+"""The frame of all operations: a refusal stops one host, in the plan and in the run, and nothing runs after it."""
 
 from inspect import signature
 from typing import Any
@@ -19,7 +19,7 @@ from gpupool.operations.work import Work
 
 
 class SilentHost(FakeHost):
-    """A host that answers nothing in time."""
+    """A host that does not answer in time."""
 
     def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
         return fact_cls().process([])
@@ -67,7 +67,7 @@ def test_pyinfra_sees_the_name_and_the_arguments() -> None:
 
 
 def work_on_a_host(work: Work, **options: Any) -> tuple[list[str], dict[str, str | None], str | None]:
-    """Return the scripts, what the plan shows, and what the host is told where there is nothing to do."""
+    """Return the scripts, the changes in the plan, and the message to the host if there is nothing to do."""
     state = FakeState()
     host = SilentHost(state, "n1", {}, {})
     with ctx_state.use(state), ctx_host.use(host):

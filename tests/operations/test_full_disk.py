@@ -1,6 +1,6 @@
-"""A disk that is full, or may not be written: the reason names the file and the disk, and nothing is half there.
+"""A disk that is full or read-only: the reason names the file and the disk, and no file is half written.
 
-By a real shell on a small disk in memory, in a mount namespace of its own: needs root that may mount.
+Tested with a real shell on a small tmpfs, in a separate mount namespace: needs root that may mount.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ LARGE = "x" * 200_000
 
 
 def ends(disk: Path, options: str, operation: Any, *args: Any, **kwargs: Any) -> tuple[str, list[str]]:
-    """Run an operation on a disk with these options; give the last line that was said, and what lies there then."""
+    """Run an operation on a disk with these options; return the last message, and the files on the disk."""
     state = FakeState()
     with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
         (command,) = operation._inner(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What one person has in the home holds up nobody else's: a real shell on real files; needs root, no node."""
+"""A user's odd files in the home do not delay other users: a real shell on real files; needs root, no node."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ OLD, NEW = "ssh-ed25519 AAAA old", "ssh-ed25519 BBBB new"
 
 
 def home_of(place: Path, name: str, uid: int) -> Path:
-    """Make a home with an empty .ssh, all of it its owner's."""
+    """Create a home with an empty .ssh, owned by the user."""
     (place / name / ".ssh").mkdir(parents=True)
     for folder in (place / name, place / name / ".ssh"):
         os.chown(folder, uid, LAB)
@@ -47,12 +47,12 @@ def wanted(place: Path, key: str = OLD) -> list[Folder]:
 
 
 def missing_server(keys: Path) -> None:
-    """A link to a place that only other nodes mount."""
+    """A link to a path that only other nodes mount."""
     keys.symlink_to("/nowhere/that/is/mounted/here")
 
 
 def large(keys: Path) -> None:
-    """300 MB that take no room."""
+    """A sparse file of 300 MB."""
     keys.touch()
     os.truncate(keys, 300_000_000)
 
@@ -64,13 +64,13 @@ def no_folder(keys: Path) -> None:
 
 
 def linked_folder(keys: Path) -> None:
-    """A .ssh that lies elsewhere."""
+    """A .ssh in another place."""
     keys.parent.rmdir()
     keys.parent.symlink_to("/nowhere")
 
 
 def just_too_large(keys: Path) -> None:
-    """A byte more than anybody reads."""
+    """A file one byte larger than the limit."""
     keys.write_text("#" * (LARGEST + 1))
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_plain_file_is_its_owners_and_stands_in_nobodys_way(
         "bob": (BOB, (OLD, "")),
     }
     assert do(homes.present, wanted(place)) == []
-    # and somebody new gets a home
+    # and a new user gets a home
     twice(homes.present, [*wanted(place), Folder(f"{place}/carl", CARL, LAB, "0700", (NEW,))])
     assert (place / "carl" / ".ssh" / "authorized_keys").read_text() == f"{NEW}\n"
 
@@ -123,7 +123,7 @@ def test_a_key_gets_a_line_of_its_own_and_all_else_stays(place: Path, has: bytes
 
 
 def test_a_key_that_does_not_go_in_keeps_no_other_from_going_in(place: Path) -> None:
-    """Root's own .ssh in Anne's home: she may not write there, and nothing is written there for her."""
+    """Root's own .ssh in Anne's home: she may not write there, and no file is written there for her."""
     os.chown(place / "anne" / ".ssh", 0, 0)
     (done,) = do(homes.present, wanted(place, NEW))
     assert done.returncode == 0

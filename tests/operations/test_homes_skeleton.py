@@ -1,4 +1,4 @@
-"""The files that people's shells read: conda is there in a batch script, variables are each user's own."""
+"""The files that users' shells read: conda is available in a batch script, variables are set for each user."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^# >>> conda initialize >>>\n([\s\S]*?)# <<< conda initiali
 
 
 def bash(home: Path, script: str, *options: str) -> str:
-    """Run a script as a batch job does: not interactive, HOME the user's."""
+    """Run a script like a batch job: not interactive, with HOME of the user."""
     words = ["bash", *options, "-euc", script]
     env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TERM": "dumb"}
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
@@ -43,7 +43,7 @@ def test_a_batch_script_that_reads_bashrc_has_conda(home: Path) -> None:
 
 @pytest.mark.promise("SKY-109")
 def test_conda_init_keeps_its_lines_where_batch_scripts_read_them(home: Path) -> None:
-    """It replaces what stands between its marks where it finds them, and else appends at the end."""
+    """It replaces the lines between its marks if it finds them, and otherwise appends at the end."""
     text = (home / ".bashrc").read_text()
     written = "# >>> conda initialize >>>\nconda() { echo its own $*; }\n# <<< conda initialize <<<\n"
     assert len(BLOCK.findall(text)) == 1

@@ -18,7 +18,7 @@ NODES = {"here": "here,here.x.org,10.0.0.1", "away": "away,10.0.0.2"}
 
 @pytest.fixture
 def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the place of /etc/ssh, with keys of all kinds; the ECDSA key's file does not end its line."""
+    """A folder instead of /etc/ssh, with keys of all kinds; the ECDSA key's file does not end its line."""
     monkeypatch.setattr(facts, "ETC", str(tmp_path))
     for module in (facts, host_keys):
         monkeypatch.setattr(module, "KNOWN", f"{tmp_path}/ssh_known_hosts")
@@ -38,7 +38,7 @@ def make(etc: Path, kind: str) -> None:
 
 
 def found(etc: Path, name: str) -> list[str]:
-    """What OpenSSH finds for a host: kind and key of each."""
+    """Return OpenSSH's result for a host: kind and key of each."""
     command = ["ssh-keygen", "-F", name, "-f", f"{etc}/ssh_known_hosts"]
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     return sorted(" ".join(line.split()[1:3]) for line in lines if not line.startswith("#"))
@@ -61,7 +61,7 @@ def test_a_new_key_takes_the_place_of_the_old_one_and_who_is_away_keeps_his(etc:
     before = own(etc)
     theirs = before[0]
     known = etc / "ssh_known_hosts"
-    known.write_text(f"{known.read_text()}away,10.0.0.2 {theirs}\ngone {theirs}")  # no end of the last line
+    known.write_text(f"{known.read_text()}away,10.0.0.2 {theirs}\ngone {theirs}")  # no newline at the end
     for kind in ("ed25519", "rsa"):
         make(etc, kind)
     twice(host_keys.known, nodes=NODES)

@@ -1,4 +1,4 @@
-"""What a node says can become lines of its own name only, whatever it says; and what was written is read back."""
+"""A node's answer can only become lines of its own name, whatever it contains; and written lines are read back."""
 
 import base64
 import re
@@ -44,7 +44,7 @@ def test_no_line_that_a_node_gives_names_another_host(lies: list[str], honest: l
         found = LINE.fullmatch(line)
         assert found, line
         assert found["names"] == NODES["n1"]
-    # the rest is as if it had said nothing, byte by byte
+    # the rest is the same as without its answer, byte by byte
     assert [line for line in text.split("\n") if line not in own] == without.split("\n")
 
 

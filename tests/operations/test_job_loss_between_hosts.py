@@ -1,4 +1,4 @@
-"""A slurm.conf that would end jobs is refused where slurmctld runs, and then on no other host either."""
+"""A slurm.conf that would end jobs is refused on the controller, and then on every other host."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from gpupool.facts.script import END
 from gpupool.operations import slurm
 from gpupool.wanted import File
 
-FIRST = "@fake/control"  # as pyinfra calls a fake host
+FIRST = "@fake/control"  # pyinfra's name of a fake host
 CONF = File("/etc/slurm/slurm.conf", "new")
 QUEUE = ["answers", "P|PartitionName=long", "J|7|RUNNING|ada|lab|normal|long||"]
 JOBS, NOT_CHANGED = "Slurm would end 1 job", "everything else is not changed"
 
 
 def node(name: str, *groups: str) -> NodeHost:
-    # a fake host believes every command: these two are refusals, the other look is at what only control has
+    # a fake host accepts every command: these two are refusals, and the other fact only exists on control
     responses: dict[str, Any] = {reason: {"success": False, "stderr": reason} for reason in (JOBS, NOT_CHANGED)}
     responses |= {"squeue": [*QUEUE, END], "timeout": [END]}
     return NodeHost(name, groups, {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")

@@ -1,4 +1,4 @@
-"""Members of a directory's groups: who becomes a user of which account, and who stays when nothing is sure."""
+"""Members of a directory's groups: who becomes a user of which account, and who stays in case of doubt."""
 
 import re
 from typing import Any

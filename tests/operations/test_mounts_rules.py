@@ -1,4 +1,4 @@
-"""The rules behind mounts that need no node: options that a mount lacks, units, paths as the kernel writes them."""
+"""The rules of mounts that need no node: options that a mount lacks, units, paths in the kernel's notation."""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 from gpupool.facts.mounts import as_in_mountinfo, mount_of
 from gpupool.operations.mounts.options import fixed, remountable
 
-#: As a kernel 6.12 says them.
+#: As printed by a kernel 6.12.
 INNER = (
     "rw,vers=4.2,rsize=524288,wsize=524288,namlen=255,hard,fatal_neterrors=none,proto=tcp,timeo=600,retrans=2,sec=sys,"
     "clientaddr=10.1.0.2,local_lock=none,addr=10.1.0.1"
@@ -28,7 +28,7 @@ def nfs(options: str = "rw,noatime", inner: str = INNER) -> str:
         ("nconnect=4", ["nconnect=4"]),
         ("soft", ["soft"]),
         ("timeo=600,retrans=5", ["retrans=5"]),
-        # the server's own limit is no reason for a new mount, a smaller wish is
+        # the server's own limit does not require a new mount, a smaller size in the inventory does
         ("rsize=1048576,wsize=524288", []),
         ("rsize=65536", ["rsize=65536"]),
         ("lookupcache=all", []),
@@ -38,7 +38,7 @@ def nfs(options: str = "rw,noatime", inner: str = INNER) -> str:
         ("sec=krb5p", ["sec=krb5p"]),
         ("sec=sys,timeo=600,retrans=2", []),
         ("wsize=65536", ["wsize=65536"]),
-        # of two that contradict each other the last one holds
+        # the last of two contradicting options wins
         ("hard,vers=4.2,soft,vers=4.1", ["soft", "vers=4.1"]),
         ("vers=4.1,vers=4.2", []),
     ],
@@ -52,7 +52,7 @@ def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
     [
         ("nfs", "rw,vers=3,hard", ["vers=4.2"]),
         ("nfs4", "rw,vers=4.1,hard", ["vers=4.2"]),
-        # where the kernel does not say the version there is nothing to compare with, nor with what is no NFS
+        # if the kernel does not print the version, or the mount is not NFS, there is nothing to compare
         ("nfs4", "rw,hard", []),
         ("cifs", "rw,vers=3.1.1,hard", []),
     ],

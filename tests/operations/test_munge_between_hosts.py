@@ -1,4 +1,4 @@
-"""A cluster has one munge key: its source makes it, the others get it from there or keep what they have."""
+"""A cluster has one munge key: its source creates it, the others copy it or keep their own."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from gpupool.facts.script import END
 from gpupool.operations import munge
 from gpupool.wording import changed
 
-SOURCE = "@fake/source"  # as pyinfra calls a fake host
+SOURCE = "@fake/source"  # pyinfra's name of a fake host
 KEY, OTHER = "a" * 64, "b" * 64
 TEXT = "A" * 1368  # 1024 bytes in base64
 
@@ -20,7 +20,7 @@ TEXT = "A" * 1368  # 1024 bytes in base64
 def node(name: str, sha256: str | None, size: int = 1024, text: str = TEXT) -> NodeHost:
     answer = [] if sha256 is None else [f"{sha256} munge munge 400 {size}"]
     responses: dict[str, Any] = {"sha256sum": [*answer, END], "base64 -w0": [text]}
-    # a fake host believes every command: these two are refusals
+    # a fake host accepts every command: these two are refusals
     for refusal in ("there is no munge key here", "cannot read the munge key"):
         responses[refusal] = {"success": False, "stderr": refusal}
     return NodeHost(name, (), {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
@@ -54,7 +54,7 @@ def test_the_key_is_copied_where_it_differs(there: NodeHost, here: NodeHost, cop
 
 
 def test_without_a_key_on_either_host_the_run_says_so() -> None:
-    # the fake source goes on saying that it has none
+    # the fake source still reports no key
     assert ran(node("source", None), node("n1", None)).failures == {"n1": "Munge | key: there is no munge key here"}
 
 

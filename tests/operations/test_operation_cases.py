@@ -1,8 +1,8 @@
 """Data cases of the operations: `cases/<module>.<operation>/<case>.yml`.
 
-A case is pyinfra-testing's, with two differences. `facts` holds the lines that the node answers (without the end
-mark), so that the fact's reading is tried too; and the fixed shell functions at the head of a script are left out of
-`commands`, which start with the first line of its own. `stdin`, `changes` and `effects` (for a plan) may be named.
+A case is pyinfra-testing's, with two differences. `facts` has the lines that the node answers (without the end mark),
+so that the fact's parser is tested too; and `commands` leaves out the fixed shell functions at the head of a script.
+`stdin`, `changes` and `effects` (for a plan) are optional.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))
 
 
 class AnsweringHost(FakeHost):
-    """A host whose facts are made of the lines in the case; a list of None is an answer that was cut short."""
+    """A host whose facts are parsed from the lines in the case; a list of None is a truncated answer."""
 
     def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
         fact_cls().command(*args, **kwargs)
@@ -49,7 +49,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
         files._PRELUDE,
         leaving.RECORDING,
         service._PRELUDE,
-    ):  # some put files, or bring up a unit, as part of their work
+    ):  # some operations put files, or start a unit, as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")
     return command, stdin
 
@@ -71,7 +71,7 @@ def answering(data: dict[str, Any]) -> AnsweringHost:
 
 
 def arguments(operation: Any, data: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of a case as the operation takes them."""
+    """Return the arguments of a case in the form of the operation."""
     args, kwargs = coerce_operation_arguments(operation, data.get("args", []), data.get("kwargs", {}))
     if "roster" in kwargs:
         kwargs["roster"] = Roster(**data["kwargs"]["roster"])
@@ -96,7 +96,7 @@ def changes_of(case: Path) -> tuple[Change, ...]:
 
 
 def told(host: AnsweringHost) -> dict[str, list[str]]:
-    """Return the effect of each change, and the jobs that wait for it."""
+    """Return the effect of each change, and the jobs that it waits for."""
     return {name: [effect.what, *effect.jobs] for name, effect in diffs.effects(host).items()}
 
 
@@ -132,7 +132,7 @@ def test_operation(case: Path) -> None:
         assert host.noop_description == data["noop_description"]
 
 
-#: They change nothing, and depend on what other nodes have done in the same run: tests/roles shows them.
+#: They change nothing, and depend on other nodes in the same run: tests/roles tests them.
 WITHOUT_CASES = {"slurm.require_accepted_by", "together.barrier"}
 
 

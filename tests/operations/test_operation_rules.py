@@ -1,4 +1,4 @@
-"""The rules behind the operations that need no node: when a unit is stale, what a diff shows."""
+"""The rules of operations that need no node: when a unit is stale, the diff in a plan."""
 
 import pytest
 from hypothesis import given
@@ -49,7 +49,7 @@ SUMS = some.sampled_from(["a", "b", "c"])
 def test_a_plan_restarts_what_apply_restarts(
     now: str, coming: str, noted: str | None, same: bool, written: float
 ) -> None:
-    """The plan knows what will be written; when it is applied, that stands on the node, written just now."""
+    """The plan knows the text to write; after an apply the node has that text, just written."""
     planned = stale(unit(now, written, noted, same), {CONF: coming})
     applied = stale(unit(coming, written if now == coming else 200.0, noted, same), {})
     assert planned.keys() == applied.keys()

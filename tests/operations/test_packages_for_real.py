@@ -1,4 +1,4 @@
-"""The script that installs packages, run for real between stand-ins for apt and dpkg."""
+"""The script that installs packages, run for real with fake apt and dpkg."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from gpupool.operations import packages
 
 MIRROR = "E: Failed to fetch the list of packages  Could not connect to port 80"
 STAND_INS = {
-    # as apt does: without the mode a mirror that does not answer is a warning, and the exit status is 0
+    # like apt: without the mode, a mirror that does not answer is a warning, and the exit status is 0
     "apt-get": f"""
 case " $* " in
   *" update "*) [ -e "$STATE/up" ] && {{ touch "$STATE/lists"; exit 0; }}
@@ -28,7 +28,7 @@ esac""",
 
 
 def installed(tmp_path: Path, *states: str, call: str = "\n".join((*packages.FIRST, "get cowsay"))) -> tuple[int, str]:
-    """Install a package, and give the exit status and the last line said."""
+    """Install a package, and return the exit status and the last message."""
     programs = tmp_path / "bin"
     stand_ins.put(STAND_INS, programs)
     for state in states:

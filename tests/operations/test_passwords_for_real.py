@@ -1,4 +1,4 @@
-"""The scripts about a first password, run here with the commands that they call replaced."""
+"""The scripts for a first password, run here with fake commands."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ PROGRAMS = {
 
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the stand-ins note what they are asked."""
+    """Return the file in which the fake commands record their arguments."""
     stand_ins.put(PROGRAMS, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("LOG", str(tmp_path / "log"))

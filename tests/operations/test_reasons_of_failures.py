@@ -1,4 +1,4 @@
-"""The code of a failure comes from the node, or from the operation that refuses, into the report."""
+"""The code of a failure is passed from the node, or from the operation that refuses, into the report."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A repository of packages by a real apt: read once, and only what its key has signed."""
+"""A repository of packages with a real apt: read once, and only packages signed by its key."""
 
 import hashlib
 import os
@@ -35,7 +35,7 @@ def gpg(home: Path, *arguments: str, text: str = "") -> str:
 
 @contextmanager
 def gpg_home() -> Iterator[Path]:
-    """A folder for gpg, not in tmp_path: the path of its agent's socket may have 107 characters."""
+    """A folder for gpg, not in tmp_path: the path of its agent's socket has a limit of 107 characters."""
     with tempfile.TemporaryDirectory(prefix="gpg-") as folder:
         yield Path(folder)
         subprocess.run(["gpgconf", "--homedir", folder, "--kill", "all"], check=False)
@@ -43,18 +43,18 @@ def gpg_home() -> Iterator[Path]:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """Where the key of the repository is."""
+    """The home of gpg with the key of the repository."""
     with gpg_home() as folder:
         yield folder
 
 
 @pytest.fixture
 def repository(tmp_path: Path, home: Path) -> Iterator[str]:
-    """A signed repository like Debian's behind a web server; gives its address, its key is `key.asc`."""
+    """A signed repository like Debian's behind a web server; yields its address, its key is `key.asc`."""
     top = tmp_path / "www"
     lists = ""
     for component in COMPONENTS:
-        # there is often nothing in the others, and then apt does not tell of them
+        # the others are often empty, and then apt does not mention them
         text = "Package: a\nVersion: 1\nArchitecture: amd64\nFilename: a.deb\n" if component == "main" else ""
         packages = top / f"dists/trixie/{component}/binary-amd64/Packages"
         packages.parent.mkdir(parents=True)
@@ -78,7 +78,7 @@ def repository(tmp_path: Path, home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def files(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A source and its key below a folder of its own, and an apt that knows nothing else."""
+    """A source and its key in a separate folder, and an apt that has no other source."""
     for folder in ("state/lists/partial", "cache/archives/partial", "etc/sources.list.d"):
         (tmp_path / folder).mkdir(parents=True)
     text = _moved(sources._PRELUDE, tmp_path)
@@ -146,7 +146,7 @@ def test_what_the_nodes_own_source_leaves_out_is_added_with_its_key(files: list[
     assert f"Components: contrib non-free non-free-firmware\nSigned-By: {files[0]}\n" in ours.read_text()
     twice(sources.refreshed, [str(ours)])
     twice(sources.refreshed, files)
-    # an admin has added them since
+    # added by an admin meanwhile
     source = Path(files[1])
     source.write_text(source.read_text().replace("main", " ".join(COMPONENTS)))
     twice(sources.refreshed, files)

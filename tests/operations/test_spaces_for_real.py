@@ -1,4 +1,4 @@
-"""Tops of spaces, people's folders and homes, by a real shell on real files: needs root and setfacl, no node."""
+"""Tops of spaces, users' folders and homes, by a real shell on real files: needs root and setfacl, no node."""
 
 import os
 import sys
@@ -22,12 +22,12 @@ ANNE, BOB, LAB, OTHER = 54011, 54021, 54001, 54002
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder that everybody can come to."""
+    """A folder that every user can enter."""
     return open_to_all(tmp_path)
 
 
 def shown(path: Path) -> tuple[int, int, str]:
-    """Owner, group and mode."""
+    """Return owner, group and mode."""
     stat = path.lstat()
     return stat.st_uid, stat.st_gid, f"{stat.st_mode & 0o7777:04o}"
 
@@ -52,12 +52,12 @@ def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(
         assert run_as(uid, gid, "mkdir", top / str(uid)).returncode == 0
         assert shown(top / str(uid))[:2] == (uid, gid)
     assert run_as(54031, 54003, "mkdir", top / "stranger").returncode != 0
-    # one lab leaves: what its members have stays, they make nothing new
+    # one lab leaves: files of its members stay, and they cannot create new ones
     twice(spaces.tops, [Space(str(top), LAB, "3775")])
     assert shown(top) == (0, LAB, "3775")
     assert run_as(BOB, OTHER, "mkdir", top / "more").returncode != 0
     assert shown(top / str(BOB))[:2] == (BOB, OTHER)
-    # and comes back
+    # the lab returns
     twice(spaces.tops, [Space(str(top), 0, "1775", (LAB, OTHER))])
     assert shown(top) == (0, 0, "1775")
 
@@ -72,7 +72,7 @@ def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(
 def test_an_acl_that_cannot_be_set_is_said_with_the_reason(
     place: Path, monkeypatch: pytest.MonkeyPatch, why: str, told: str
 ) -> None:
-    """A stand-in for setfacl fails."""
+    """With a fake setfacl that fails."""
     (place / "bin").mkdir()
     (place / "bin" / "setfacl").write_text(f"#!/bin/sh\necho 'setfacl: {why}' >&2; exit 1\n")
     (place / "bin" / "setfacl").chmod(0o755)

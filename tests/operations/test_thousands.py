@@ -1,4 +1,4 @@
-"""Thousands of users and folders go in a few commands, each of which the kernel still takes as one argument."""
+"""Thousands of users and folders are created by a few commands, each short enough for the kernel as one argument."""
 
 from typing import Any
 

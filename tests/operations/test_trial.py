@@ -1,4 +1,4 @@
-"""The trial of a slurm.conf, its script run for real between stand-ins for Slurm's commands."""
+"""The trial of a slurm.conf, its script run for real with fake Slurm commands."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from gpupool.operations.trial import check
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the script gives its folder to Slurm's user")
 
-# a slurmctld that dies of what it does not know, and says which jobs it would have, by the file's words
+# a fake slurmctld that dies of unknown keys, and whose jobs are set by words of the file
 STAND_INS = {
     "slurmctld": r"""
 conf=$3; grep -q '^State.*/state' "$conf" || exit 3
@@ -50,7 +50,7 @@ PartitionName=long Nodes=a
 
 @pytest.fixture
 def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the place of /etc/slurm."""
+    """A folder instead of /etc/slurm."""
     programs = tmp_path / "bin"
     stand_ins.put(STAND_INS, programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
@@ -62,12 +62,12 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(etc: Path) -> list[str]:
-    """The trial, with the folder `run` beside `etc` in the place of /run."""
+    """Return the command of the trial, with the folder `run` beside `etc` instead of /run."""
     return [word.replace("/run/", f"{etc.parent}/run/") for word in check(f"{etc}/slurm.conf")]
 
 
 def tried(etc: Path) -> tuple[int, str]:
-    """Try what lies beside /etc/slurm's files: give the exit status and the last line of standard error."""
+    """Test the new files beside /etc/slurm's: return the exit status and the last line of standard error."""
     before = {path.name: path.read_text() for path in etc.iterdir()}
     done = subprocess.run(
         command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
@@ -177,10 +177,10 @@ def waiting(etc: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_the_next_trial_removes_what_a_killed_trial_has_left(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
-    (etc.parent / "run/gpupool-trial.Ab12cD/new").mkdir(parents=True)  # a name of an earlier version
+    (etc.parent / "run/gpupool-trial.Ab12cD/new").mkdir(parents=True)  # the name of an earlier version
     os.killpg(waiting.pid, signal.SIGKILL)
     waiting.wait()
-    assert tried(etc) == (0, "")  # which looks for what is left
+    assert tried(etc) == (0, "")  # it removes leftovers first
 
 
 def test_a_trial_that_runs_keeps_its_folder(etc: Path, waiting: subprocess.Popen[bytes]) -> None:

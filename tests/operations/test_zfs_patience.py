@@ -1,4 +1,4 @@
-"""A pool is created although udev takes the links of its new partitions away for a moment."""
+"""A pool is created although udev removes the links of its new partitions for a moment."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from gpupool.shell import shell_file
 
 PATIENT = shell_file("gpupool.operations.zfs", "zfs.sh")
 LOST = "cannot create 'tank': one or more devices is currently unavailable"
-# a zpool that fails as often as it is told, and counts how often it was asked
+# a fake zpool that fails a given number of times, and counts its calls
 COMMANDS = """
 zpool() { echo asked >>"$count"; [ "$(wc -l <"$count")" -gt "$failures" ] || { echo "$reason"; return 1; }; }
 udevadm() { :; }; sleep() { :; }

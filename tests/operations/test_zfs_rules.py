@@ -1,4 +1,4 @@
-"""Datasets brought in line on a small model of zfs, and values and tables read as they are written."""
+"""Datasets reconciled on a small model of zfs, and values and tables in zfs' notation."""
 
 from copy import deepcopy
 
@@ -140,7 +140,7 @@ def layouts(draw: some.DrawFn) -> list[tuple[str, list[str]]]:
 
 
 def shown_by_zpool(name: str, layout: list[tuple[str, list[str]]]) -> list[str]:
-    """What `zpool status -P` prints for a pool."""
+    """Return the output of `zpool status -P` for a pool."""
     headings = {"special": "special", "log": "logs", "cache": "cache", "spare": "spares"}
     lines = [
         f"  pool: {name}",

@@ -1,4 +1,4 @@
-"""The scripts that timers run on a fileserver, run by a real shell with stand-ins for zfs, zpool and the clock."""
+"""The scripts of timers on a fileserver, run by a real shell with fake zfs, zpool and clock."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from gpupool.compile.system.fileserver import health_files, scrub_files, snapsho
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU tools")
 
-# it knows one dataset and keeps its snapshots in a file; those named in "held" cannot be destroyed
+# it has one dataset and stores its snapshots in a file; those listed in "held" cannot be destroyed
 ZFS = r"""#!/bin/sh
 there=$(dirname "$0")/snapshots; : >> "$there"; : >> "$(dirname "$0")/held"
 for last; do :; done
@@ -41,7 +41,7 @@ esac
 
 
 class Machine:
-    """A folder with the stand-ins, and the scripts as they lie on a node."""
+    """A folder with the fake commands, and the scripts as on a node."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -1,4 +1,4 @@
-"""A small model of zfs: datasets with properties of their own, inheritance, quotas; it refuses what zfs refuses."""
+"""A small model of zfs: datasets with properties, inheritance and quotas; it refuses the same commands as zfs."""
 
 import shlex
 from collections.abc import Collection
@@ -14,7 +14,7 @@ OWN = {"quota": "0", "refquota": "0", "reservation": "0"}
 
 @dataclass
 class Dataset:
-    """One dataset: what was set on it, what is in it, and what users may have."""
+    """One dataset: its own properties, its contents, and its users' quotas."""
 
     local: dict[str, str] = field(default_factory=dict)
     used: int = 0
@@ -30,7 +30,7 @@ class Zfs:
         self.datasets = datasets
 
     def state(self, named: Collection[str]) -> DatasetsState:
-        """What the fact would read: all properties of those that are named, of the others what is glanced at."""
+        """Return the state as the fact reads it: all properties of the named datasets, and a few of the others."""
         found = DatasetsState({})
         for name, dataset in self.datasets.items():
             rows = {key: self._effective(name, key, default) for key, default in INHERITED.items()}
@@ -53,7 +53,7 @@ class Zfs:
         return found
 
     def run(self, line: str) -> None:
-        """Do what one line of our script says; an AssertionError is zfs's refusal."""
+        """Run one line of our script; an AssertionError is zfs's refusal."""
         zfs, verb, *words = shlex.split(line)
         assert zfs == "zfs", line
         name = words.pop()

@@ -1,4 +1,4 @@
-"""Empty nodes for every test here."""
+"""Empty nodes for every test in this folder."""
 
 import empty_nodes
 import pytest

@@ -1,4 +1,4 @@
-"""Nodes on which nothing is there yet: they answer every look so, believe every command, and remember it."""
+"""Nodes without any state: every fact is empty, every command succeeds, and commands are recorded."""
 
 import base64
 import re
@@ -22,47 +22,47 @@ from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
-_KIND = b"\0\0\0\x0bssh-ed25519"  # how such a key begins
+_KIND = b"\0\0\0\x0bssh-ed25519"  # the prefix of such a key
 
 
 @dataclass
 class Told:
-    """What a node was told, by which texts on standard input, and whether it has a munge key by now."""
+    """The commands of a node, their texts on standard input, and whether it has a munge key by now."""
 
     commands: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     has_key: bool = False
 
 
-#: By node; a test empties it first.
+#: By node; a test clears it first.
 TOLD: dict[str, Told] = {}
-#: Words by node: a command that holds them fails there.
+#: Words by node: a command that contains them fails there.
 BROKEN: dict[str, str] = {}
-#: Lines by node: what a slurmctld there has in hand.
+#: Lines by node: the jobs of its slurmctld.
 QUEUE: dict[str, list[str]] = {}
-#: Lines by node: what it answers when it is asked for its host keys; else it has one of its own.
+#: Lines by node: its answer when it is asked for its host keys; by default one key.
 KEYS: dict[str, list[str]] = {}
-#: Lines by node: the host keys that it knows of others.
+#: Lines by node: the host keys that it knows of other nodes.
 KNOWN: dict[str, list[str]] = {}
 
 
 def host_key(seed: str) -> str:
-    """A public key as a node has it in its files, another one for other words."""
+    """Return a public key in the format of a node's files; other seeds give other keys."""
     return f"ssh-ed25519 {base64.b64encode(_KIND + seed.encode()).decode()}"
 
 
 def testbed(inventory: str) -> Target:
-    """An inventory as its testbed would be: GPUs and storage are stand-ins."""
+    """Return an inventory's testbed: GPUs and storage are fake."""
     return Target(stand_in(load(INVENTORIES / inventory), cgroup="v1"), None, {})
 
 
 def machines() -> Target:
-    """The example's own nodes: NFS, and real GPUs."""
+    """Return the example's own nodes: NFS, and real GPUs."""
     return Target(load(INVENTORIES / "example"), None, {})
 
 
 class EmptyNode(FakeConnector):
-    """In the place of the connector over SSH."""
+    """Replaces the connector over SSH."""
 
     @staticmethod
     def make_names_data(name: str | None = None) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
@@ -84,7 +84,7 @@ class EmptyNode(FakeConnector):
             told.texts.append(str(arguments.get("_stdin", "")))
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
-        if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
+        if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # a refusal of an operation
             return False, CommandOutput([OutputLine("stderr", line) for line in shlex.split(raw)[2:-3]])
         queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
         seen = [*queue, *_answer(raw, told), *self._pools(raw), *self._host_keys(raw), END] if looks else []
@@ -92,7 +92,7 @@ class EmptyNode(FakeConnector):
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
 
     def _each(self, script: str) -> Iterator[OutputLine]:
-        """Many questions in one command."""
+        """Answer many questions of one command."""
         *_, mark, _ = script.split()
         parts = re.split(rf"\necho ({mark} \d+)\n", script)
         for part, marked in zip(parts[::2], parts[1::2], strict=False):
@@ -105,7 +105,7 @@ class EmptyNode(FakeConnector):
         return KNOWN.get(self.host.name, []) if raw.endswith(" /etc/ssh/ssh_known_hosts") else []
 
     def _pools(self, raw: str) -> Iterator[str]:
-        """Disks on which nothing lies, and the pools that the inventory only takes over."""
+        """Yield empty disks, and the pools that the inventory only adopts."""
         if "zpool status" in raw:
             _, _, *values = _split(raw)[6:]
             cluster = self.host.data.cluster
@@ -123,10 +123,10 @@ def _split(raw: str) -> list[str]:
 
 @cache
 def _alone(part: str) -> str:
-    """Return the command of a question that is part of a script, as it is asked by itself."""
+    """Return the command of a question in a script, in its separate form."""
     lines = part.removeprefix("(set -- ").removesuffix(f"\necho {END}) </dev/null").split("\n")
     for count in range(1, len(lines) + 1):
-        with suppress(ValueError):  # a value may go on in the next line
+        with suppress(ValueError):  # a value may continue on the next line
             values = shlex.split("\n".join(lines[:count]))
             return ask("\n".join(lines[count:]), *values).get_raw_value()
     raise AssertionError(part)
@@ -162,13 +162,13 @@ _UNIT = re.compile(r"^unit (?P<name>\S+) (?P<size>\d+) (?P<sha256>\S+)$", re.MUL
 
 
 def recorded(node: str) -> set[str]:
-    """Paths that were recorded on a node as put by gpupool."""
+    """Return the paths recorded on a node as installed by gpupool."""
     texts = TOLD[node].commands if node in TOLD else []
     return {shlex.split(path)[0] for text in texts for path in _RECORDED.findall(text)}
 
 
 def staged(node: str) -> list[tuple[str, str, str, str]]:
-    """Path, owner, mode and sha256 of every file that was put on a node, in order."""
+    """Return path, owner, mode and sha256 of every file that was put on a node, in order."""
     found: list[tuple[str, str, str, str]] = []
     for text in TOLD[node].commands if node in TOLD else []:
         for match in _STAGED.finditer(text):
@@ -180,7 +180,7 @@ def staged(node: str) -> list[tuple[str, str, str, str]]:
 
 
 def text_put(node: str, path: str) -> str:
-    """The text of a file that was put on a node by itself."""
+    """Return the text of a file that was put on a node alone."""
     (text,) = (
         text
         for command, text in zip(TOLD[node].commands, TOLD[node].texts, strict=True)

@@ -1,4 +1,4 @@
-"""The first apply of the example: its steps on each node, kept in first-apply.yml. `script/docs` writes them anew."""
+"""The first apply of the example: its steps on each node, kept in first-apply.yml, which `script/docs` rewrites."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ TARGETS = {"testbed": empty_nodes.testbed("example"), "machines": empty_nodes.ma
 
 
 def steps(report: Report) -> dict[str, list[str]]:
-    """Return by node the operations that changed something, in order."""
+    """Return, by node, the operations that changed something, in order."""
     return {
         name: list(dict.fromkeys(change.operation.partition(" | ")[0] for change in host.changes))
         for name, host in report.hosts.items()
@@ -23,7 +23,7 @@ def steps(report: Report) -> dict[str, list[str]]:
 
 
 def kept(where: str) -> dict[str, list[str]]:
-    """Return what the repository says of the `testbed`, or of the example's own `machines`."""
+    """Return the kept steps of the `testbed`, or of the example's own `machines`."""
     read: Mapping[str, dict[str, list[str]]] = yaml.safe_load(KEPT.read_text())
     return read[where]
 

@@ -1,4 +1,4 @@
-"""Each role says where it applies, and the deploy holds nothing but their order."""
+"""Each role decides where it applies, and the deploy only has their order."""
 
 import ast
 from importlib import import_module

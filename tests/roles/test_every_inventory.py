@@ -1,4 +1,4 @@
-"""Every inventory of the house, applied from zero: no role refuses what the language can say."""
+"""Every inventory of this repository, applied from zero: no role refuses a valid inventory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Roles put the files that `gpupool render` prints, all of them, and of what it cannot print the known hosts alone."""
+"""Roles put all the files that `gpupool render` prints; known hosts are the only other file."""
 
 import hashlib
 import sys
@@ -21,7 +21,7 @@ from gpupool.wanted import File
 
 
 def rendered(node: str) -> list[tuple[str, str, str, str]]:
-    """Return the files put on a node, each once, without the host keys of all others, which only nodes know."""
+    """Return the files put on a node, each once, without the host keys of other nodes, which only nodes know."""
     return sorted({staged for staged in empty_nodes.staged(node) if staged[0] != KNOWN})
 
 

@@ -1,4 +1,4 @@
-"""Every node gets the host keys of all, read from them in the same run; who is not there keeps the line that he had."""
+"""Every node gets the host keys of all, read from them in the same run; the old line of an absent node stays."""
 
 from collections import Counter
 from typing import Any
@@ -96,7 +96,7 @@ def test_a_node_gives_keys_for_itself_alone() -> None:
 
 
 def test_a_node_is_asked_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All nodes ask all others at once, and sshd takes ten sessions on one connection."""
+    """All nodes ask all others at once, and sshd accepts ten sessions on one connection."""
     answer, at_work, most = empty_nodes.EmptyNode.run_shell_command, Counter[str](), Counter[str]()
 
     def slowly(self: empty_nodes.EmptyNode, command: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`gpupool password` gives a user one where users log in; it is on the screen and in one standard input alone."""
+"""`gpupool password` sets a password on login nodes; it is only on the screen and in one standard input."""
 
 import re
 import sys
@@ -71,7 +71,7 @@ def test_a_password_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.mark.usefixtures("sdumont")
 def test_without_the_user_none_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert give(monkeypatch, "usuario1") == 1  # apply has not been there yet
+    assert give(monkeypatch, "usuario1") == 1  # nothing is applied there yet
     shown = capsys.readouterr()
     assert (shown.out, "run gpupool apply" in shown.err) == ("", True)
     for name, why in (("nobody1", "there is no user 'nobody1'"),):

@@ -1,4 +1,4 @@
-"""The site deploy on nodes where nothing is there yet: what each node gets, in which order, and who fails with whom."""
+"""The site deploy on empty nodes: the steps of each node, their order, and which nodes fail together."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ FROM_ZERO = kept("testbed")
 
 
 class Ran:
-    """A progress that keeps the order in which operations were done, and by whom."""
+    """A progress that records the order of operations, with their nodes."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, str]] = []
@@ -74,7 +74,7 @@ def test_a_plan_tells_nodes_nothing() -> None:
 
 @pytest.mark.parametrize("where", TARGETS)
 def test_a_plan_sends_each_node_a_handful_of_commands(where: str) -> None:
-    """One for what all operations begin with; more only for what an answer makes worth asking."""
+    """One for the first facts of all operations; more only for facts that depend on those answers."""
     report = run(TARGETS[where].hosts, SITE, execute=False, origin=None)
     assert {name: host.commands for name, host in report.hosts.items() if host.commands > 4} == {}
 
@@ -151,7 +151,7 @@ def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
 
 
 def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
-    """Without the stages of our own deploy: who asks too early fails alone."""
+    """Without the stages of our own deploy: a node that asks too early fails alone."""
 
     def deploy() -> None:
         for node in ("login1", "control", "rtx-01"):
@@ -165,7 +165,7 @@ def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
 
 
 def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not by each of the cluster's nodes: they take turns at it."""
+    """Not by every node of the cluster: nodes take turns."""
     asked: list[str] = []
 
     def counted(state: State, node: Host, *arguments: Any, **named: Any) -> Any:
@@ -193,7 +193,7 @@ def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: 
 
 
 def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
-    """marvin says no when it tries the new files; vicki, its backup, keeps what it has; compute nodes go on."""
+    """marvin refuses the new files in their test; vicki, its backup, keeps its files; compute nodes continue."""
     empty_nodes.BROKEN["marvin"] = "gpupool-trial"
     report = apply(empty_nodes.testbed("skynet"))
     why = "Configuration tried: /etc/slurm/slurm.conf is not changed: marvin, which tests the new one"
@@ -232,7 +232,7 @@ def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fail
 
 
 def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
-    """A node that is removed while jobs are on it stays in everybody's /etc/hosts, too."""
+    """A node that is removed while it has jobs also stays in /etc/hosts of all nodes."""
     empty_nodes.QUEUE["marvin"] = [
         "answers",
         "N|NodeName=gone-01 CPUTot=8",
@@ -261,7 +261,7 @@ def test_a_first_controller_that_cannot_be_reached_holds_up_no_other(monkeypatch
 
 
 def stages_in_order(steps: Iterable[tuple[str, str]], nodes: Iterable[str]) -> list[str]:
-    """Fail where a node did something of a later stage before another one had come through the barrier between."""
+    """Fail if a node did an operation of a later stage before another node had passed the barrier between."""
     at = dict.fromkeys(nodes, 0)
     met: list[str] = []
     for name, what in steps:
@@ -276,7 +276,7 @@ def stages_in_order(steps: Iterable[tuple[str, str]], nodes: Iterable[str]) -> l
 
 
 def plain_pyinfra() -> list[dict[str, list[str]]]:
-    """Run `pyinfra INVENTORY deploys/site.py --dry`, as a person would, and return its plan."""
+    """Run `pyinfra INVENTORY deploys/site.py --dry` as a person would, and return its plan."""
     here = Path(__file__).parent
     program = Path(sys.executable).with_name("pyinfra")
     ran = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 from wheels import OURS, ROOT, Built, Installed, build, install, interpreter
 
 PYTHONS = sorted({OURS, "3.11", "3.13"})
-# what stands at the top of the repository, and has to be inside the package in a wheel
+# folders at the top of the repository that a wheel must have inside the package
 FOLDERS = {"roles": "roles", "deploys": "deploys", "templates": "templates", "inventory/example": "start"}
 
 
@@ -36,7 +36,7 @@ def site(installed: Installed) -> Installed:
 
 
 def in_repository(folder: str) -> set[str]:
-    """Files that git has there, relative to it."""
+    """Return git's files there, relative to the folder."""
     said = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return {line.removeprefix(f"{folder}/") for line in said.splitlines()}
 

@@ -13,9 +13,7 @@ LOW = ("containers", "lua", "of_user", "programs", "template")
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield the modules of compile that a module imports: `gpupool.compile.lua` for `from gpupool.compile import lua`,
-    too.
-    """
+    """Yield the modules of compile that a module imports, `gpupool.compile.lua` for a name in `compile`, too."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpupool.compile"):
             whole = node.module == "gpupool.compile"
