@@ -1,4 +1,4 @@
-"""Elastic nodes that Slurm has switched off are not lost, and no node is switched off while a command works on it."""
+"""Find elastic nodes that Slurm has powered down, and keep nodes powered up while a command works on them."""
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -14,20 +14,20 @@ from gpupool.target import Target
 if TYPE_CHECKING:
     from gpupool.cluster.model import Node
 
-_ANSWER_SECONDS = 5.0  # for a node that is on; a node that is slower than that may still be on
-_AT_ONCE = 16  # nodes that are looked at, at the same time
+_ANSWER_SECONDS = 5.0  # for a node that is powered up; a slower one may still be booting
+_AT_ONCE = 16  # nodes that are asked in parallel
 _OFTEN = 3  # times within cloud.idle_after
 
 
 def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
-    """Return the elastic nodes (among `names`) that Slurm has switched off and that do not answer."""
+    """Return the elastic nodes (among `names`) that Slurm has powered down and that do not answer."""
     nodes = _elastic(target, names)
     if not nodes:
         return ()
     with reach(target) as controller:
         states = _states(controller, nodes)
         off = [node.name for node in nodes if (state := states.get(node.slurm_name)) and state.powered_off]
-        # an admin may have switched one on by hand
+        # an admin may have powered up a node by hand
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             answers = list(pool.map(lambda name: _answers(controller, name), off))
     return tuple(name for name, answer in zip(off, answers, strict=True) if not answer)
@@ -35,7 +35,7 @@ def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, .
 
 @contextmanager
 def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
-    """Keep these nodes from being switched off within the context."""
+    """Keep Slurm from powering down these nodes within the context."""
     cloud, nodes = target.cluster.cloud, _elastic(target, names)
     if cloud is None or not nodes:
         yield
@@ -56,7 +56,7 @@ def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
 
 
 def _count_anew(controller: Controller, nodes: "Sequence[Node]") -> None:
-    """Have Slurm count from now how long these nodes are idle; others than idle ones are left as they are."""
+    """Restart Slurm's idle time of these nodes, as far as they are idle; others are not changed."""
     states = _states(controller, nodes)
     names = [node.slurm_name for node in nodes]
     idle = [name for name in names if (state := states.get(name)) and state.flags == {"IDLE", "CLOUD"}]
@@ -70,7 +70,7 @@ def _elastic(target: Target, names: Collection[str] | None) -> "list[Node]":
 
 
 def _answers(controller: Controller, node: str) -> bool:
-    """Return whether an SSH server answers there: behind jumps no other connection to the node is possible."""
+    """Return whether the controller gets an answer from the node's SSH server: with jumps, only SSH leads there."""
     try:
         controller.host_keys(node, seconds=_ANSWER_SECONDS)
     except NoAnswerError:

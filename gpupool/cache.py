@@ -1,18 +1,18 @@
-"""The folder of what only makes later commands quicker: `gpupool` in $XDG_CACHE_HOME, else in ~/.cache."""
+"""The cache folder: `gpupool` in $XDG_CACHE_HOME, else in ~/.cache. It only makes later commands faster."""
 
 import os
 from pathlib import Path
 
 
 def folder() -> Path:
-    """Return the folder, created where it is missing. OSError where it cannot be created."""
+    """Return the cache folder, and create it if it is missing. OSError if it cannot be created."""
     path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def safe_folder(name: str) -> Path | None:
-    """Return a folder of it for code, which only this user can have written; None where there can be none."""
+    """Return a folder in the cache for code, which only this user can write; None if that is not possible."""
     try:
         path = folder() / name
         path.mkdir(mode=0o700, exist_ok=True)

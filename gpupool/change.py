@@ -1,7 +1,7 @@
-"""A change of a node as a value: what it is about, what is wanted of it and what is there now.
+"""A change of a node as a value: the item, its wanted state and its actual state.
 
-Operations make these values, the engine adds the step and the effect, and whoever shows them makes the words
-(`gpupool.wording`). No code reads a note.
+Operations make these values, the engine adds the step and the effect, and `gpupool.wording` turns them into text.
+No code reads a note.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ PRESENT, ABSENT = "present", "absent"
 
 
 class Kind(StrEnum):
-    """What a change is about; a label of a metric, too."""
+    """The kind of item that a change is about; also a label of a metric."""
 
     ACCOUNTING = "accounting"
     FILE = "file"
@@ -32,10 +32,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Aspect:
-    """One property of an item, wanted and actual: `PRESENT` and `ABSENT`, or a value. Without a name: the item itself.
+    """One property of an item, wanted and actual: `PRESENT` or `ABSENT`, or a value. Without a name: the item itself.
 
-    `note` is shown in place of the two values, `diff` is the unified diff of a text. `follows`: it differs only because
-    of another change in the same plan.
+    `note` is shown instead of the two values, `diff` is the unified diff of a text. `follows`: the property differs
+    only because of another change in the same plan.
     """
 
     wanted: str = PRESENT
@@ -48,10 +48,10 @@ class Aspect:
 
 @dataclass(frozen=True)
 class Change:
-    """One item of a node that differs from what is wanted, by its properties.
+    """One item of a node that differs from its wanted state, with its properties.
 
-    `act` is the verb where the item itself stays as it is ("restart"). `refused`: gpupool will not make this change.
-    `step` is the operation ("Role | Operation"), `effect` what the change leads to.
+    `act` is the verb if the item itself does not change ("restart"). `refused`: gpupool will not make this change.
+    `step` is the operation ("Role | Operation"), `effect` the effect of the change on daemons and jobs.
     """
 
     kind: Kind
@@ -74,16 +74,16 @@ class Change:
 
     @property
     def wanted(self) -> str:
-        """What is wanted of all its properties."""
+        """The wanted values of all properties."""
         return ", ".join(dict.fromkeys(_pair(each.name, each.wanted) for each in self.aspects))
 
     @property
     def actual(self) -> str:
-        """What is there of all its properties."""
+        """The actual values of all properties."""
         return ", ".join(dict.fromkeys(_pair(each.name, each.actual) for each in self.aspects))
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types, without words."""
+        """Return the change as plain JSON types, without `gpupool.wording`."""
         return {
             "operation": self.operation,
             "kind": str(self.kind),

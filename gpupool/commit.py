@@ -1,4 +1,4 @@
-"""Which commit of its git repository an inventory is."""
+"""The git commit of an inventory."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ _SECONDS = 20.0
 
 
 def commit_of(inventory: Path) -> tuple[str, bool]:
-    """Return the commit, and whether the folder has changes that are not in it; ("", False) without git."""
+    """Return the commit, and whether the folder has uncommitted changes; ("", False) without git."""
     commit = _git(inventory, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return "", False
@@ -17,7 +17,7 @@ def commit_of(inventory: Path) -> tuple[str, bool]:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Return what git prints, None where it fails; nothing of the repository's own configuration is run."""
+    """Return git's output, None if git fails; commands in the repository's configuration are not run."""
     command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *arguments]
     settings = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:

@@ -13,17 +13,17 @@ _WIDEST = 100_000  # columns
 
 
 class LiteralConsole(Console):
-    """A console that takes every string literally, those in tables too, and breaks no line."""
+    """A console that prints every string literally, also in tables, and wraps no line."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"markup": False, "emoji": False, "highlight": False, "soft_wrap": True, **options})
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return what is printed of a string: rich calls this for each."""
+        """Return the text that is printed for a string; rich calls this for each string."""
         return super().render_str(plain(text), **{**options, "markup": False, "emoji": False})
 
     def whole(self, table: Table) -> None:
-        """Print a table in all its width: rich would cut off what the terminal, or a pipe's 80 columns, cannot hold."""
+        """Print a table at its full width: rich would cut it at the terminal's width, or at 80 columns in a pipe."""
         room = self.options.update(width=_WIDEST)
         width = self.measure(table, options=room).maximum
         self.print(Segments(list(self.render(table, room.update(width=width)))), end="")

@@ -1,4 +1,4 @@
-"""What a change costs beside the change itself: announced by operations, shown by a plan."""
+"""The effect of a change on daemons and jobs: announced by operations, shown by a plan."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ _DRAIN = "drain"
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change leads to ("reconfigure", "restart slurmctld", "drain"), and the jobs that wait for it or would end.
+    """The effect of a change ("reconfigure", "restart slurmctld", "drain"), and the jobs that delay it or would end.
 
-    A job is told by id and user: "33 of u-kira1".
+    A job is given by id and user: "33 of u-kira1".
     """
 
     what: str
@@ -18,21 +18,21 @@ class Effect:
 
     @property
     def waits(self) -> bool:
-        """Whether the change is not made before nodes are drained."""
+        """Whether the change is only made after nodes are drained."""
         return self.what == _DRAIN
 
     @classmethod
     def drain(cls, jobs: Iterable[str] = ()) -> "Effect":
-        """Return the effect of a change that would end these jobs, or needs a node on which none can begin."""
+        """Return the effect of a change that would end these jobs, or that needs a drained node."""
         return cls(_DRAIN, tuple(jobs))
 
 
-#: A change that no daemon has to be told of, and no job notices.
+#: A change that affects no daemon and no job.
 NOTHING = Effect("nothing")
 
 
 def together(effects: Iterable[Effect]) -> Effect:
-    """Return several effects as one, without those that are nothing beside another."""
+    """Return several effects as one; `NOTHING` only if all are."""
     distinct = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
     if not distinct:
         return NOTHING

@@ -1,35 +1,35 @@
-"""What gpupool says when it cannot go on: one base class, few children, each written for people."""
+"""The errors of gpupool that an admin can correct: one base class, and a class for each kind."""
 
 
 class GpupoolError(Exception):
-    """Something a person can mend; the text says what, where, and what to do. `exit_code` is the command's."""
+    """An error that an admin can correct: the text has the place, the problem and the solution."""
 
     exit_code = 1
 
 
 class InventoryError(GpupoolError):
-    """The inventory does not hold; nothing was changed. The text holds every complaint, one a line."""
+    """The inventory has errors; nothing was changed. The text has every complaint, one per line."""
 
     exit_code = 2
 
 
 class UsageError(GpupoolError):
-    """The command line makes no sense; nothing was done. The text names the option and says what it may be."""
+    """The command line is wrong; nothing was done. The text names the option and its valid values."""
 
     exit_code = 2
 
 
 class StoppedError(GpupoolError):
-    """Somebody pressed Ctrl-C; the text says what that leaves."""
+    """Ctrl-C has stopped a command; the text describes the state after it."""
 
     exit_code = 130
 
 
 class TestbedError(GpupoolError):
-    """The containers of a testbed could not be made, found or removed."""
+    """The containers of a testbed could not be created, found or removed."""
 
     __test__ = False  # pytest would take the name for a test class
 
 
 class TwinError(GpupoolError):
-    """The twin of a rehearsal could not be made as production's own files say, or does not answer."""
+    """The twin of a rehearsal could not be created from production's files, or does not answer."""

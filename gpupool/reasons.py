@@ -1,4 +1,4 @@
-"""Reasons of failures as codes: what programs decide by, beside the words for people."""
+"""Reasons of failures as codes for programs, beside the messages for people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ class Code(StrEnum):
     FAILED = "failed"  # a command failed, or a fact could not be read
     REFUSED = "refused"  # an operation will not make a change
     UNREACHABLE = "unreachable"  # no connection: nothing was sent to the node
-    BUSY = "busy"  # another run has the node, or one of the others
+    BUSY = "busy"  # another run has locked this node, or another node of the run
     UNIT_DOWN = "unit-down"  # a unit does not run after its start
     NEEDS_REBOOT = "needs-reboot"
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A code, and what it is about: the unit that is down, for example."""
+    """A code and its item, such as the unit that is down."""
 
     code: Code = Code.FAILED
     item: str = ""
 
 
 def marked(reason: Reason) -> str:
-    """Return the line by which a command on a node gives its reason: the last but one of its standard error."""
+    """Return the line with the reason of a failed command: the last but one of its standard error."""
     return f"{_MARK} {reason.code} {reason.item}".rstrip()
 
 
 def read(errors: Sequence[str]) -> Reason | None:
-    """Return the reason that a command gave on its standard error, before its last line; None without one."""
+    """Return the reason in the last line but one of a command's standard error; None without one."""
     words = errors[-2].split() if len(errors) > 1 else []
     if len(words) < 2 or words[0] != _MARK or words[1] not in set(Code):
         return None

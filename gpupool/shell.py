@@ -1,6 +1,6 @@
 """Shell scripts of this package: each is a file beside the module that sends it to a node.
 
-What a script needs comes before it as assignments (``values``) or after it as $1, $2, …; nothing is put into its midst.
+The values of a script come before it as assignments (``values``) or as its arguments; its text is never changed.
 """
 
 import shlex
@@ -11,9 +11,9 @@ from itertools import dropwhile
 
 @cache
 def shell_file(package: str, name: str) -> str:
-    """Return the text of a ``.sh`` file in a package without its head, the comment that says what it takes and prints.
+    """Return the text of a ``.sh`` file in a package without its first comment, which documents it.
 
-    Words for shellcheck are left out, too. Raises FileNotFoundError where there is no such file.
+    Directives for shellcheck are left out, too. FileNotFoundError if there is no such file.
     """
     lines = resources.files(package).joinpath(name).read_text(encoding="utf-8").splitlines(keepends=True)
     body = dropwhile(lambda line: line.startswith("#"), lines)
@@ -21,5 +21,5 @@ def shell_file(package: str, name: str) -> str:
 
 
 def values(**named: str) -> str:
-    """Return assignments, a line each, to stand before a script; the values are quoted."""
+    """Return quoted assignments, one per line, to put before a script."""
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in named.items())

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """What a command works on: a Cluster, and the pyinfra data for SSH to its nodes, the same for all of them.
+    """The target of a command: a Cluster, and the pyinfra data for SSH to all of its nodes.
 
-    `inventory` is the folder that it was read from.
+    `inventory` is the folder from which the Cluster was loaded.
     """
 
     cluster: "Cluster"
@@ -28,7 +28,7 @@ class Target:
 
     @property
     def where(self) -> str:
-        """Return the target in a few words."""
+        """The target in a few words, for messages."""
         if self.testbed:
             machines = len(self.testbed.machines)
             count = f"{len(self.cluster.nodes) - machines} containers" + (
@@ -44,17 +44,17 @@ class Target:
 
     @property
     def hosts(self) -> list[NodeHost]:
-        """The same for the engine; a host's groups are its roles."""
+        """The nodes for the engine; a host's groups are its roles."""
         return [NodeHost(node.name, node.roles, self.data(node)) for node in self.nodes]
 
     def data(self, node: "Node") -> dict[str, Any]:
-        """Return what roles and the connector read from pyinfra's `host.data`."""
+        """Return pyinfra's `host.data` of a node, for roles and the connector."""
         return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
 
 
 def find_target(inventory: Path, on: str = "auto") -> Target:
-    """Load an inventory and return the target that `on` names; see `target_of`. BadInventoryError as it comes."""
-    # a command whose words are being completed imports this module, and loads no inventory
+    """Load an inventory and return the target that `on` names; errors are those of `load` and `target_of`."""
+    # imported here, because shell completion imports this module and loads no inventory
     from gpupool.cluster.load import load
 
     _parsed(on)
@@ -62,10 +62,10 @@ def find_target(inventory: Path, on: str = "auto") -> Target:
 
 
 def target_of(cluster: "Cluster", inventory: Path, on: str) -> Target:
-    """Return the target that `on` names, of an inventory that has been loaded.
+    """Return the target that `on` names, of a loaded inventory.
 
-    `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
-    `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. TestbedError as it comes.
+    `auto` is the testbed if this inventory has one on this machine, so that no command changes real nodes by mistake.
+    Other values are `testbed`, `testbed:NAME` and `nodes`; else UsageError. TestbedError without a usable testbed.
     """
     kind, name = _parsed(on)
     stands = None if kind == "nodes" else find_testbed(inventory, name or None)
@@ -99,12 +99,12 @@ def _parsed(on: str) -> tuple[str, str]:
 
 
 def find_testbed(inventory: Path, name: str | None = None) -> State | None:
-    """Return the testbed of an inventory that was started here last and not removed; None without one."""
+    """Return the newest testbed of an inventory on this machine; None without one."""
     made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
     return made[0] if made else None
 
 
 def pyinfra_hosts(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return the hosts as an inventory file of plain pyinfra holds them; GPUPOOL_ON is the command line's `--on`."""
+    """Return the hosts for an inventory file of plain pyinfra; the variable GPUPOOL_ON replaces the option `--on`."""
     target = find_target(inventory, os.environ.get("GPUPOOL_ON", "auto"))
     return [(f"@pool/{host.name}", dict(host.data)) for host in target.hosts]

@@ -1,8 +1,8 @@
-"""How text from elsewhere is shown on a terminal: literally, never as markup, an emoji, or orders to the terminal.
+"""Print text from other sources on a terminal literally, never as markup, emoji or control characters.
 
-Names and reasons come from inventories, nodes and their users. `Screen` prints any string safely; where a part of
-a line has a style, or the console may be another, `styled` makes the text. Rich is imported when something is printed:
-a command that completes a word or prints JSON does not wait for it.
+Names and reasons come from inventories, nodes and their users. `Screen` prints any string safely; `styled` makes a text
+of which parts have a style, or that is for another console. Rich is only imported when something is printed, so that
+shell completion and JSON output do not wait for it.
 """
 
 from functools import cached_property
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def plain(text: str) -> str:
-    r"""Return the text with every control character (colours, bells, changes of direction) as \x1b, \u202e."""
+    r"""Return the text with control characters (colours, bells, changes of direction) escaped, as \x1b or \u202e."""
     return "".join(
         sign if sign.isprintable() or sign in "\n\t" else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
 def styled(*parts: str | tuple[str, str]) -> "Text":
-    """Return one text of strings and of (string, style)."""
+    """Return one text from strings and pairs (string, style)."""
     from rich.text import Text
 
     return Text.assemble(*(plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts))
@@ -38,14 +38,14 @@ class Screen:
 
     @cached_property
     def console(self) -> "LiteralConsole":
-        """The console, for what of rich needs one."""
+        """The console, for parts of Rich that need one."""
         from gpupool.console import LiteralConsole
 
         return LiteralConsole(**self._options)
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person may look at it."""
+        """Whether the output is a terminal."""
         return self.console.is_terminal
 
     @property
@@ -54,13 +54,13 @@ class Screen:
         return self.is_terminal and not self.console.no_color
 
     def print(self, *parts: Any, **options: Any) -> None:
-        """Print as rich's `Console.print` does, with strings taken literally."""
+        """Print like Rich's `Console.print`, but strings literally."""
         self.console.print(*parts, **options)
 
     def whole(self, table: "Table") -> None:
-        """Print a table in all its width."""
+        """Print a table at its full width."""
         self.console.whole(table)
 
     def status(self, text: "str | Text") -> "Status":
-        """Return a line that changes while its `with` block runs."""
+        """Return a status line that is shown while its `with` block runs."""
         return self.console.status(text)

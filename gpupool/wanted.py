@@ -1,6 +1,6 @@
-"""What a node shall have: what compile makes, operations bring about, `render` prints and `verify` looks for.
+"""The wanted state of a node: made by compile, applied by operations, printed by `render`, checked by `verify`.
 
-Plain data: no pyinfra, no inventory. Modes are octal as text; owners are names, or numbers where they say uid and gid.
+Plain data, without pyinfra and the inventory. Modes are octal text; owners are names, in `uid` and `gid` numbers.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class File:
-    """A whole file by absolute path. Its text is shown, in a plan for example: a secret is no file."""
+    """A file by absolute path. Its text is shown, for example in a plan, so it must not contain a secret."""
 
     path: str
     text: str = field(repr=False)
@@ -21,7 +21,7 @@ class File:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory; its contents are left alone."""
+    """A directory; its contents are not changed."""
 
     path: str
     owner: str = "root"
@@ -31,10 +31,10 @@ class Directory:
 
 @dataclass(frozen=True)
 class Reservation:
-    """A reservation of Slurm's: `start` as 2030-01-31T10:00:00 in the node's own time, `duration` in seconds.
+    """A reservation in Slurm: `start` as 2030-01-31T10:00:00 in the node's local time, `duration` in seconds.
 
-    It is of `nodes` (a hostlist), of `node_count` nodes of a `partition`, or of `gpus` there: by type, or of any by "".
-    `every` is DAILY, WEEKDAY, WEEKEND, WEEKLY or "" for once, `flags` further ones as scontrol takes them.
+    It has `nodes` (a hostlist), `node_count` nodes of a `partition`, or `gpus` of it by type ("" for any type).
+    `every` is DAILY, WEEKDAY, WEEKEND, WEEKLY or "" for once; `flags` are other flags of scontrol.
     `free_after`: seconds without a job after which it ends; 0: never.
     """
 
@@ -54,10 +54,10 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Mount:
-    """One mount: `options` as in fstab(5), `units` are the unit files by which systemd makes it.
+    """One mount: `options` as in fstab(5), `units` are its unit files of systemd.
 
-    With `automount` it is made when somebody first looks; `timeout` is how many seconds the server may take to
-    answer, 0 for ever, for what a service cannot start without.
+    With `automount` it is mounted at the first access. `timeout` is the number of seconds to wait for the server; 0
+    without limit, for a mount that a service needs to start.
     """
 
     path: str
@@ -70,7 +70,7 @@ class Mount:
 
     @property
     def patience(self) -> int:
-        """Seconds that a run waits for it."""
+        """The seconds that a run waits for the mount."""
         return self.timeout or 30
 
 
@@ -85,7 +85,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Vdev:
-    """A group of disks by absolute path; `kind`: mirror, raidz1 to 3, stripe, log, cache, special or spare."""
+    """A vdev: its disks by absolute path; `kind`: mirror, raidz1 to 3, stripe, log, cache, special or spare."""
 
     kind: str
     disks: tuple[str, ...]
@@ -93,9 +93,9 @@ class Vdev:
 
 @dataclass(frozen=True)
 class Pool:
-    """A ZFS pool: its groups of disks, its own properties, and where its top dataset is mounted.
+    """A ZFS pool: its vdevs, its properties, and the mount point of its top dataset.
 
-    Without vdevs it has to exist: it is never made. `scrub` is weekly, monthly or quarterly, None for never.
+    Without vdevs it must exist: it is never created. `scrub` is weekly, monthly or quarterly, None for never.
     """
 
     name: str
@@ -112,11 +112,11 @@ class Pool:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A ZFS dataset that is mounted at `mountpoint` (None: wherever that of its parent makes it be).
+    """A ZFS dataset that is mounted at `mountpoint` (None: inherited from its parent).
 
-    Sizes in `properties` are bytes, or as 1M; what is not named is inherited, or left as somebody set it by hand.
-    Quotas are bytes by uid and by gid, `user_files` most files by uid; `snapshots` says how many of each kind (hourly,
-    daily, weekly, monthly) are kept.
+    Sizes in `properties` are bytes, or such as 1M; other properties are inherited, or keep a value set by hand.
+    Quotas are bytes by uid and by gid, `user_files` the maximum number of files by uid; `snapshots` is the number of
+    kept snapshots by kind (hourly, daily, weekly, monthly).
     """
 
     name: str
@@ -130,9 +130,9 @@ class Dataset:
 
 @dataclass(frozen=True)
 class User:
-    """A user of a node: `group` is the primary group's name, `groups` are further ones; home and shell by path.
+    """A user of a node: `group` is the primary group's name, `groups` are others; home and shell are paths.
 
-    `ends` is the first day (2030-01-31) on which nobody logs in as this user any more; empty without an end.
+    `ends` is the first day (2030-01-31) on which this user can no longer log in; empty without an end.
     """
 
     name: str
@@ -147,9 +147,9 @@ class User:
 
 @dataclass(frozen=True)
 class Space:
-    """The top of a lab's space: owned by root and a group, by number, as a fileserver need not know names.
+    """The top folder of a lab's space: owned by root and a gid, because a file server may not have the group's name.
 
-    `groups` are further groups that may write there, by ACL.
+    `groups` are the gids of other groups that may write there, by ACL.
     """
 
     path: str
@@ -160,7 +160,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of one user, owner and group by number; of a home, `keys` are the SSH keys that it has."""
+    """A folder of one user, by uid and gid; in a home, `keys` are its authorized SSH keys."""
 
     path: str
     uid: int
@@ -171,7 +171,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class SlurmNode:
-    """A compute node as Slurm counts it: logical CPUs, and GPUs by type."""
+    """A compute node in slurm.conf: logical CPUs, and GPUs by type."""
 
     name: str
     cpus: int
@@ -182,8 +182,8 @@ class SlurmNode:
 class GpuDriver:
     """A GPU driver as Debian packages of a `branch`, such as 550, or of one exact `version`.
 
-    `held` are of the driver's version, the kernel module first; `beside` have versions of their own; `instead` are
-    those of other drivers, which cannot be there at the same time.
+    `held` are packages of the driver's version, the kernel module first; `beside` are packages with other versions;
+    `instead` are packages of other drivers, which conflict with it.
     """
 
     branch: str
@@ -194,17 +194,17 @@ class GpuDriver:
 
     @property
     def prefix(self) -> str:
-        """How the versions of all that is held begin: `550.`, or `550.163.01` without the part of the packaging."""
+        """The prefix of the versions of all packages in `held`: `550.`, or `550.163.01` without the Debian revision."""
         return self.version.rpartition("-")[0] or self.version if self.version else f"{self.branch}."
 
 
 @dataclass(frozen=True)
 class Roster:
-    """Accounts whose users are the members of groups in a directory: `groups` are these, by account.
+    """Accounts whose users are the members of groups in a directory; `groups` are the group names by account.
 
-    `domain` is what sssd calls the directory; numbers of its users are from `first` to `last`. `listed` are users who
-    are said elsewhere. `users` is what slurmdbd shall hold of each member, by account. No more than `max_removals`
-    users of an account are removed at once.
+    `domain` is sssd's name of the directory; its users have numbers from `first` to `last`. `listed` are users who are
+    defined in the inventory. `users` are the wanted fields in slurmdbd of each member, by account. At most
+    `max_removals` users of an account are removed at once.
     """
 
     domain: str

@@ -1,4 +1,4 @@
-"""Files on this machine, replaced whole or not at all."""
+"""Replace files on this machine, completely or not at all."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def put(file: Path, text: str) -> None:
-    """Replace a file by a text that everybody may read; where that fails, it stays as it was."""
+    """Replace a file by a text, with mode 0644; if that fails, the file is not changed."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:

@@ -1,4 +1,4 @@
-"""Words that several screens share: counts, lists of names, and what differs of a change."""
+"""Texts that several screens share: counts, lists of names, and the differences of a change."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def shortened(names: Iterable[str]) -> str:
-    """Return the names, or the first of them and how many more there are."""
+    """Return the names, or the first of them and the number of others."""
     listed = list(names)
     if len(listed) <= _MOST:
         return ", ".join(listed)
@@ -21,7 +21,7 @@ def shortened(names: Iterable[str]) -> str:
 
 
 def changed(change: Change) -> str | None:
-    """Return what differs of a change, a line for each property or its diff; None where the name says it all."""
+    """Return the differences of a change, a line for each property or its diff; None if its name is enough."""
     return "".join(_aspect(change, each) for each in change.aspects) or None
 
 

@@ -1,4 +1,4 @@
-"""Many questions to a node in one command: those that its operations begin with, before any of them looks."""
+"""Ask a node many questions in one command: the first question of each operation, before the operations run."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,19 +7,19 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.script import END, Question, killed_after, whole
 
-#: How the script comes to the node, which reads all of it before it answers; no argument would hold it.
+#: The node reads the whole script from standard input before it answers: as an argument it would be too long.
 READ = 'eval "$(cat)"'
 
 
 class Batch:
     """Questions by any key, as one `script` that `command` reads; killed on the node after `limit` seconds.
 
-    Whatever could not be answered is missing in the `answers`, and is to be asked by itself.
+    Questions without an answer are missing in `answers`, and must be asked separately.
     """
 
     def __init__(self, questions: Mapping[str, Question]) -> None:
         self._parts = list(_parts(questions))
-        # no line of any answer can be the same
+        # random, so that no line of an answer can equal it
         self._mark = f"gpupool-{secrets.token_hex(8)}"
         texts = (question.part for question, _ in self._parts)
         self.script = "".join(f"{text}\necho {self._mark} {number}\n" for number, text in enumerate(texts))
@@ -27,10 +27,10 @@ class Batch:
         self.command: StringCommand = killed_after(self.limit, READ)
 
     def answers(self, lines: Sequence[str]) -> dict[str, list[str]]:
-        """Return by key what each question by itself would have been answered."""
+        """Return the answer to each question by its key, as if it had been asked separately."""
         answers: list[list[str]] = [[]]
         for line in lines:
-            # an answer whose last line has no end hides the mark after it: nothing is read from there on
+            # an answer without a final newline hides the mark after it: all answers from there on are missing
             if line == f"{self._mark} {len(answers) - 1}":
                 answers.append([])
             else:
@@ -43,7 +43,7 @@ class Batch:
 
 
 def _parts(questions: Mapping[str, Question]) -> Iterator[tuple[Question, dict[str, Question]]]:
-    """Return what is asked, and which of the questions each of it answers."""
+    """Return each question to send (several may be merged into one), and the questions that it answers."""
     alike: dict[object, dict[str, Question]] = {}
     for key, question in questions.items():
         kind = (question.text, question.limit) if question.joint else key

@@ -1,7 +1,7 @@
-"""Whether a node still answers while a command runs on it.
+"""Notice a node that stops answering while a command runs on it.
 
-A machine whose disk or memory hangs goes on acknowledging TCP, in its kernel, for ever; no keepalive notices. And a
-command may rightly take an hour. So now and then the node is asked for something small on the same connection.
+The kernel of a machine whose disk or memory hangs still acknowledges TCP, so that no keepalive notices, and some
+commands take an hour. So the node regularly has to run a small command on the same connection.
 """
 
 import contextlib
@@ -11,13 +11,13 @@ import gevent
 import pyinfra
 from paramiko import SSHException, Transport
 
-EVERY_SECONDS = 15.0  # between two questions, the first of which short commands never live to see
-PATIENCE_SECONDS = 45.0  # a node under load may take its time for `true`
+EVERY_SECONDS = 15.0  # between two questions; a short command ends before the first
+PATIENCE_SECONDS = 45.0  # a node under load may be slow to run even `true`
 
 
 @contextlib.contextmanager
 def watched(transport: Transport | None, hangs: Callable[[], None]) -> Iterator[None]:
-    """Ask a node again and again while the code within runs; once it gives no answer, call `hangs` and stop."""
+    """Ask a node regularly while the code within runs; if it does not answer, call `hangs` and stop asking."""
     if transport is None:
         yield
         return
@@ -43,7 +43,7 @@ def _ask(transport: Transport, hangs: Callable[[], None]) -> None:
 
 
 def _answer(transport: Transport) -> None:
-    """Have the node start the smallest of programs; a refusal (of too many sessions, say) is an answer as well."""
+    """Run `true` on the node; a refusal, such as "too many sessions", is an answer, too."""
     with contextlib.suppress(SSHException, EOFError, OSError), transport.open_session() as channel:
         channel.exec_command("true")
         channel.recv_exit_status()

@@ -1,4 +1,4 @@
-"""What is global while a run goes on: pyinfra's context, and what Ctrl-C does. Put back afterwards."""
+"""Globals that are set during a run and restored afterwards: pyinfra's context, and the handler of Ctrl-C."""
 
 import os
 import signal
@@ -17,12 +17,12 @@ from gpupool.engine.state import PoolState
 
 @contextmanager
 def command_line(state: PoolState) -> Iterator[None]:
-    """The globals that pyinfra's own command line sets; `is_cli` makes operations be ordered by call site."""
+    """Set the globals that pyinfra's own command line sets; `is_cli` makes pyinfra order operations by call site."""
     was_cli, had_state, had_inventory = pyinfra.is_cli, ctx_state.get(), ctx_inventory.get()
     pyinfra.is_cli = True
     ctx_state.set(state)
     ctx_inventory.set(state.inventory)
-    get_host_keys.cache.clear()  # a testbed made anew in this process has new host keys in the same file
+    get_host_keys.cache.clear()  # a testbed that this process has recreated has new host keys in the same file
     here = os.getcwd()  # noqa: PTH109  # exactly as pyinfra writes it into sys.path
     if here not in sys.path:
         sys.path.append(here)
@@ -36,7 +36,7 @@ def command_line(state: PoolState) -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in the code within, not (with a traceback) in whichever greenlet is running."""
+    """Make Ctrl-C raise KeyboardInterrupt in the code within, not (with a traceback) in the greenlet that runs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

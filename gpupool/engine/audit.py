@@ -1,7 +1,7 @@
-"""What a run leaves on each node that it changes: who, when, from which commit, and what.
+"""The audit lines that a run leaves on each node that it changes: user, time, commit and changes.
 
-Two lines of JSON: one before the first command that may change the node, one when the run ends there. A run that was
-killed, or whose node was lost, has the first alone.
+Two lines of JSON: one before the first command that may change the node, one when the run ends there. If the run was
+killed or the connection was lost, the second is missing.
 """
 
 import json
@@ -21,27 +21,27 @@ from gpupool.engine.report import Origin
 from gpupool.engine.ssh import PoolSSH
 
 STOPPED = "stopped before it finished"
-MOST = 300  # changes of one run that are named; all are counted
+MOST = 300  # changes of one run that are listed; all are counted
 _LONGEST = 500  # characters of a failure
 _END_SECONDS = 5  # for all nodes together
 
 
 class Audit:
-    """The lines of one run, which has the same name on all nodes."""
+    """The audit lines of one run, which has the same name on all nodes."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._run = f"{now()}-{secrets.token_hex(4)}"
 
     def begin(self, track: Track) -> None:
-        """Leave the first line, unless the node has it: it comes before what may change the node."""
+        """Write the first line, unless the node has it; called before each command that may change the node."""
         connector = track.host.connector
         if not track.begun and isinstance(connector, PoolSSH):
             track.begun = True
             connector.write_log(self.begun())
 
     def end(self, tracks: Mapping[Host, Track], changes: Mapping[Host, Sequence[Change]], interrupted: bool) -> None:
-        """Leave the last line on all nodes that have the first, and wait for none that hangs."""
+        """Write the last line on all nodes that have the first; a node that hangs is not waited for."""
 
         def tell(host: Host, track: Track) -> None:
             failure = track.failure or (STOPPED if interrupted else None)
@@ -65,7 +65,7 @@ class Audit:
         })  # fmt: skip
 
     def ended(self, changes: Sequence[Change], failure: str | None) -> str:
-        """Return the line that a node gets at the end; changes by name alone, since a diff may hold a secret."""
+        """Return the line that a node gets at the end; changes by name only, because a diff may contain a secret."""
         return _line({
             "run": self._run,
             "ended": now(),
@@ -76,7 +76,7 @@ class Audit:
 
 
 def now() -> str:
-    """Return this moment as `2030-01-31T08:12:00Z`."""
+    """Return the current time as `2030-01-31T08:12:00Z`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 

@@ -15,7 +15,7 @@ REFRESH_SECONDS = 0.1
 
 
 class BarProgress(ShownProgress):
-    """A bar for each stage, the current operation beside it, failures above as they come."""
+    """A bar for each stage, with the current operation beside it and failures above it."""
 
     def __init__(self, console: Console) -> None:
         self._bars = Bars(
@@ -42,7 +42,7 @@ class BarProgress(ShownProgress):
         self._bars.stop()
 
     def stage(self, name: str, total: int) -> None:
-        """Begin a new bar; the ones before it stay."""
+        """Begin a new bar; earlier bars remain on the screen."""
         self._finish()
         self._task = self._bars.add_task(name, total=total, now="")
         self.tick()
@@ -53,27 +53,27 @@ class BarProgress(ShownProgress):
             self._bars.stop_task(self._task)
 
     def step(self, host: str, what: str) -> None:
-        """Show it beside the bar."""
+        """Show the current operation beside the bar."""
         if self._task is not None:
             self._bars.update(self._task, now=plain(f"{host}: {what}"))
             self._draw()
 
     def advance(self, steps: int = 1) -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         if self._task is not None:
             self._bars.advance(self._task, steps)
             self._draw()
 
     def failed(self, host: str, why: str) -> None:
-        """One red line above the bars."""
+        """Print the failure as a red line above the bars."""
         self._bars.console.print(styled((f"✗ {host}", "red"), f"  {why}"))
 
     def note(self, text: str) -> None:
-        """One line above the bars."""
+        """Print a line above the bars."""
         self._bars.console.print(styled(text))
 
     def tick(self) -> None:
-        """Redraw, so that the clocks run."""
+        """Redraw the bars, so that the elapsed time is current."""
         self._drawn = 0.0
         self._draw()
 

@@ -1,4 +1,4 @@
-"""What a run has changed on a host, or would: each operation's changes, with the step and the effect of each."""
+"""The changes that a run has made on a host, or would make: those of each operation, with step and effect."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gpupool.operations import diffs
 
 
 def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
-    """Return a host's changes, and the effects of those that have to wait."""
+    """Return a host's changes, and the effects of changes that are not made before nodes are drained."""
     effects = diffs.effects(track.host)
     changes = tuple(replace(change, effect=effects.pop(change.name, NOTHING)) for change in _changed(state, track))
     return changes, tuple(effect for effect in effects.values() if effect.waits)
@@ -21,10 +21,10 @@ def _changed(state: PoolState, track: Track) -> Iterator[Change]:
     host, logged = track.host, track.heard.diffs
     for op_hash, data in state.ops[host].items():
         meta = data.operation_meta
-        # What ran within an operation's function is part of that operation.
+        # A nested operation is part of the operation that called it.
         if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
             step = state.name(host, op_hash)
-            # Our own operations record their changes; pyinfra's log a diff at most.
+            # gpupool's operations record their changes; pyinfra's at most log a diff.
             recorded = diffs.take(host, op_hash)
             unknown = Change(Kind.OTHER, "", (Aspect(diff="\n".join(logged.get(op_hash, ()))),))
             yield from (replace(change, step=step) for change in recorded or (unknown,))

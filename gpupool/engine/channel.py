@@ -1,4 +1,4 @@
-"""One command on an open SSH connection: bytes in, bytes out, and its exit status."""
+"""Run one command on an open SSH connection: bytes in, bytes out, and its exit status."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,9 +14,9 @@ _BLOCK = 65536
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a command: its exit status, and what it printed.
+    """The result of a command: its exit status and its output.
 
-    `out` is None if the command has not begun, because the user cannot become root or has no shell.
+    `out` is None if the command was not started, because the user cannot become root or has no shell.
     """
 
     status: int
@@ -24,7 +24,7 @@ class Answer:
     err: bytes
 
     def refusal(self, user: str) -> str | None:
-        """Return the reason why a command of `user` has not begun; None if it has."""
+        """Return why the command of `user` was not started; None if it was."""
         if self.out is not None:
             return None
         last = self.err.decode(errors="replace").strip().splitlines()[-1:]
@@ -48,7 +48,7 @@ def run(
                 channel.get_pty()
             channel.exec_command(remote_command(script))
             readers = [gevent.spawn(_read, receive) for receive in (channel.recv, channel.recv_stderr)]
-            with contextlib.suppress(OSError):  # a command may end before it has read all
+            with contextlib.suppress(OSError):  # a command may end before it has read all data
                 send(channel, data)
                 channel.shutdown_write()
             gevent.joinall(readers)
@@ -65,9 +65,9 @@ def run(
 
 
 def send(channel: Channel, data: bytes) -> bool:
-    """Send all of `data`; False if the command has ended before."""
+    """Send all of `data`; return False if the command ends before it has received them."""
     while data:
-        # not sendall: once the end was sent it tries again and again, and lets nothing else run (paramiko 4.0)
+        # not sendall: after the end of input it loops forever and lets no other greenlet run (paramiko 4.0)
         if channel.exit_status_ready() or (count := channel.send(data[:_BLOCK])) <= 0:
             return False
         data = data[count:]

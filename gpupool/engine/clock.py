@@ -1,4 +1,4 @@
-"""Clocks of nodes that are off: whoever checks a credential by its time, as munge does, refuses such a node."""
+"""Find nodes whose clock is wrong: munge refuses their credentials, because it compares times."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -7,14 +7,14 @@ MOST_SECONDS = 60.0
 
 
 def deviations(ahead: Mapping[str, float]) -> dict[str, str]:
-    """Give, in words, the nodes whose clock is off, of how many seconds each is ahead of this machine's.
+    """Return the nodes whose clock is wrong, each with a message; `ahead` is in seconds, relative to this machine.
 
-    Of three nodes or more the middle one is right: this machine's own clock may be the one that is off.
+    With three or more nodes, the median counts as right: the clock of this machine may be wrong.
     """
     right = median(ahead.values()) if len(ahead) > 2 else 0.0
     return {name: how_far_off(it - right) for name, it in ahead.items() if abs(it - right) > MOST_SECONDS}
 
 
 def how_far_off(ahead: float) -> str:
-    """Say how a clock is off that is so many seconds ahead."""
+    """Return the message about a clock that is `ahead` seconds ahead."""
     return f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; munge refuses it from 300 s on"

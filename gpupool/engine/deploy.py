@@ -1,4 +1,4 @@
-"""A deploy to run once for each host: a file as pyinfra's command line takes it, or a function."""
+"""A deploy to run once for each host: a file, as for pyinfra's command line, or a function."""
 
 import inspect
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from gpupool.errors import GpupoolError
 
 @dataclass(frozen=True)
 class Deploy:
-    """`filename` is where pyinfra begins to count call sites: they give operations their order."""
+    """A deploy that is ready to call; pyinfra orders operations by their call sites in the file `filename`."""
 
     filename: str
     call: Callable[[], object]
 
 
 def load(deploy: Path | Callable[[], object]) -> Deploy:
-    """Ready to call; GpupoolError when the file is not there or is no Python."""
+    """Return a deploy that is ready to call; GpupoolError if the file cannot be read or is not Python."""
     if not isinstance(deploy, Path):
         return Deploy(_code_filename(deploy), deploy)
     filename = str(deploy.resolve())

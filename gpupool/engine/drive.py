@@ -1,8 +1,8 @@
-"""One run over many nodes: connect, prepare, and, to apply, execute; each node fails alone, and results are data.
+"""One run over many nodes: connect, prepare and, for an apply, execute; a failure stops only its node.
 
-Operations are ordered by the place in the deploy that calls them (pyinfra's command line does the same), so that two
-nodes with different roles still meet each step together. A deploy must therefore never call roles from a plain loop:
-all roles would stand at one place and unrelated operations would be taken for one. One call a line, or `host.loop`.
+Operations are ordered by their call site in the deploy, as by pyinfra's command line, so that nodes with different
+roles run the same step at the same time. So a deploy must not call roles in a plain loop: all would have one call
+site, and pyinfra would take unrelated operations for one. Write one call per line, or use `host.loop`.
 """
 
 import gpupool.engine.patched  # noqa: F401, I001  (before all that opens a socket)
@@ -46,9 +46,9 @@ from gpupool.reasons import Code, Reason
 __all__ = ["HostReport", "NodeHost", "Origin", "Report", "run"]
 
 PARALLEL = 200  # nodes at work at the same time
-# A handshake costs tens of milliseconds of this one thread: more at once would run into the nodes' timeouts.
+# A handshake takes tens of milliseconds of this one thread: with more at once, nodes would time out.
 CONNECTING = 32
-GRACE_SECONDS = 5  # what a running command gets to end after Ctrl-C
+GRACE_SECONDS = 5  # for a running command to end after Ctrl-C
 CLOSE_SECONDS = 5
 TICK_SECONDS = 0.5
 FAILED = Reason()
@@ -64,13 +64,13 @@ def run(
     limit: Collection[str] | None = None,
     log: Path | None = None,
 ) -> Report:
-    """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on those named in `limit`.
+    """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on the nodes named in `limit`.
 
-    Without `execute` nothing is written: the report's changes are what would be done. With it the nodes are locked
-    for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
-    a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
-    `Report.interrupted`. `log` gets what pyinfra says. Each node that is changed keeps a line of it, with the `origin`
-    of the run, which only a run without `execute` may leave out. GpupoolError: the request itself makes no sense.
+    Without `execute` nothing is written: the report has the changes that would be made. With `execute` the nodes are
+    locked for this run; if another run has locked one of them, all fail and nothing is changed. An unreachable node,
+    or an error in a role, a fact or an operation, stops only that node. Ctrl-C ends the run with `Report.interrupted`.
+    `log` gets pyinfra's messages. Each changed node gets an audit line with `origin`, which is required with `execute`.
+    GpupoolError if the deploy cannot be run or a node in `limit` does not exist.
     """
     unknown = sorted(set(limit or ()) - {node.name for node in hosts})
     if unknown:
@@ -116,7 +116,7 @@ class _Run:
         self.tracks = {host: Track(name, host, self.state.sessions[host]) for host, name in chosen.items()}
 
     def go(self, log: Path | None) -> Report:
-        """All stages; whatever happens, connections are closed and a report comes out."""
+        """Run all stages and return the report; connections are closed in any case."""
         began = time.monotonic()
         changes: dict[Host, tuple[tuple[Change, ...], tuple[Effect, ...]]] = {}
         heard = {host: track.heard for host, track in self.tracks.items()}
@@ -186,11 +186,11 @@ class _Run:
                 self.state.activate_host(track.host)
         self.progress.advance()
 
-    # Greet: clocks, and one apply at a time on a node
+    # Greet: compare clocks, and lock the nodes
 
     def _greet(self) -> None:
         tracks = [track for track in self._active() if isinstance(track.host.connector, PoolSSH)]
-        # the first one alone: of two runs that begin in the same moment, one gets it and the other one nothing
+        # The first node alone: of two runs that begin at the same moment, one gets all nodes and the other none.
         for some in (tracks[:1], tracks[1:]):
             self._each(CONNECTING, self._greet_one, some)
             if self.execute and any(track.greeting and track.greeting.busy for track in some):
@@ -225,8 +225,8 @@ class _Run:
             why = f"{here}; nothing was changed, try again after it has ended"
             self._fail(track, why, Reason(Code.BUSY))
 
-    # Prepare: the deploy is called once for each host. What all operations begin with is asked at once, and without
-    # execute each of them then looks for what it would change.
+    # Prepare: call the deploy once for each host, and ask the first questions of all operations in one command.
+    # Without `execute`, each operation then computes its changes.
 
     def _prepare(self) -> None:
         self.state.set_stage(StateStage.Prepare)
@@ -276,8 +276,8 @@ class _Run:
     def _prepared(self, host: Host, op_hash: str) -> None:
         self.progress.step(self.tracks[host].name, self.state.name(host, op_hash))
 
-    # Execute: operation by operation, all hosts that have it at once.
-    # pyinfra's own run_ops ends the whole run when one operation raises on one host.
+    # Execute: one operation after the other, on all its hosts in parallel.
+    # pyinfra's own run_ops would end the whole run if one operation raises on one host.
 
     def _execute(self) -> None:
         self.state.set_stage(StateStage.Execute)
@@ -286,7 +286,7 @@ class _Run:
         try:
             order: list[str] = self.state.get_op_order()  # type: ignore[no-untyped-call]
         except PyinfraError as error:
-            # Two hosts came to the same places of the deploy in different orders.
+            # Two hosts reached the same call sites of the deploy in different orders.
             for track in active:
                 self._fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
             return
@@ -302,7 +302,7 @@ class _Run:
             ready = [track for track in self._active() if op_hash in self.state.ops[track.host]]
             if ready:
                 arguments = self.state.get_op_meta(op_hash).global_arguments
-                # pyinfra gives every operation the configured number unless the role gives another
+                # The configured number of hosts, unless the role sets another.
                 width = 1 if arguments["_serial"] else arguments["_parallel"]
                 self._each(width, partial(self._execute_one, op_hash), ready)
 
@@ -326,7 +326,7 @@ class _Run:
             self._fail(track, f"{name}: {failed}", code)
 
     def _watched(self, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:
-        """The operation's commands, none of which begins after Ctrl-C."""
+        """Return the operation's commands; after Ctrl-C, no further command begins."""
         commands = data.command_generator
 
         def watched() -> Iterator[PyinfraCommand]:
@@ -344,7 +344,7 @@ class _Run:
     # Afterwards
 
     def _stop(self) -> None:
-        """Ctrl-C: what runs may end within the grace time, nothing new begins; a second Ctrl-C waits for nothing."""
+        """Stop the run after Ctrl-C: running commands have the grace time to end; a second Ctrl-C stops at once."""
         self.interrupted = True
         try:
             if self.workers and self.state.is_executing:
@@ -371,7 +371,7 @@ class _Run:
         try:
             work(track)
         except Exception as error:
-            # A mistake of ours: without this it would be lost with the greenlet, and the host would seem to be right.
+            # A bug of gpupool: otherwise the error would be lost with the greenlet, and the host would look correct.
             pyinfra.logger.error("%s", error, exc_info=True)
             self._fail(track, f"gpupool itself failed: {reason(error)}")
 
@@ -395,11 +395,11 @@ class _Run:
 
 
 class _StoppedError(Exception):
-    """Nothing more is to be sent to any node."""
+    """Raised instead of a further command after Ctrl-C."""
 
 
 def _disconnect_one(host: Host) -> None:
     try:
         host.disconnect()
-    except Exception as error:  # a connection that is broken already is as good as closed
+    except Exception as error:  # a broken connection counts as closed
         pyinfra.logger.debug("closing %s: %s", host, error)

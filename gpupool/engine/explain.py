@@ -1,4 +1,4 @@
-"""Errors of connections, commands and roles, as one line that a person understands."""
+"""Errors of connections, commands and roles, as one line for people."""
 
 import errno
 import re
@@ -15,7 +15,7 @@ from pyinfra.api.exceptions import ConnectError, PyinfraError
 from gpupool import terminal
 from gpupool.errors import GpupoolError
 
-LONGEST = 4000  # characters of one reason: all that an operation refuses is in it
+LONGEST = 4000  # characters of one reason: an operation may list many refusals
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERRNO = {
     errno.ECONNREFUSED: "connection refused",
@@ -29,24 +29,24 @@ _ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 
 def one_line(text: str) -> str:
-    """No colours, no line breaks, not endless."""
+    """Return the text in one line, without colours, with at most `LONGEST` characters."""
     line = terminal.plain(" ".join(_ANSI.sub("", text).split()))
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 def plain(text: str) -> str:
-    """The text without terminal colours; other signs that a terminal would obey are written out."""
+    """Return the text without terminal colours; other control characters are escaped."""
     return terminal.plain(_ANSI.sub("", text))
 
 
 def last_line(lines: Iterable[str]) -> str | None:
-    """What a command said last, which is where commands say why they failed."""
+    """Return the last line of a command's output: most commands put the reason of a failure there."""
     texts = [line for line in map(one_line, lines) if line]
     return texts[-1] if texts else None
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
-    """Why a node cannot be reached: `error` is pyinfra's ConnectError or what paramiko and the socket raised."""
+    """Return why a node cannot be reached; `error` is pyinfra's ConnectError, or one of paramiko or the socket."""
     cause = error
     if isinstance(error, ConnectError):
         cause = error.__cause__ or error.__context__ or error
@@ -84,7 +84,7 @@ def _ssh(text: str, known_hosts: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Why a role, a fact or an operation failed; what was not written for people carries type and place."""
+    """Return why a role, fact or operation failed; an unexpected exception with its type and place."""
     if isinstance(error, (GpupoolError, PyinfraError)) and str(error):
         return one_line(str(error))
     if isinstance(error, TimeoutError):
@@ -96,7 +96,7 @@ def reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str | None:
-    """`file:line` of the innermost frame that is neither Python's nor a library's."""
+    """Return `file:line` of the innermost frame that is neither Python's nor a library's."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_short(error.filename)}:{error.lineno}"
     own = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]

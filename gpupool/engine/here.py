@@ -1,4 +1,4 @@
-"""The one place that asks pyinfra which node a deploy is being run for."""
+"""The only module that asks pyinfra for the node that a deploy runs for."""
 
 from pyinfra import host
 
@@ -6,5 +6,5 @@ from gpupool.cluster.model import Cluster, Node
 
 
 def here() -> tuple[Cluster, Node]:
-    """Return the Cluster and the node of the current host, as its inventory data holds them."""
+    """Return the Cluster and the node of the current host, from its inventory data."""
     return host.data.cluster, host.data.node

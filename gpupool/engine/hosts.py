@@ -1,4 +1,4 @@
-"""The hosts of a run: pyinfra's inventory made of ours, and what is known about each host as the run goes on."""
+"""The hosts of a run: pyinfra's inventory, and the state of each host during the run."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,10 @@ from gpupool.reasons import Reason
 
 
 def inventory_of(nodes: Sequence[NodeHost]) -> Inventory:
-    """The same hosts in the same order; ours need no entry point, so that a bare checkout works."""
+    """Return pyinfra's inventory of the nodes, in the same order.
+
+    The connector is set directly, not by an entry point, so that gpupool works from a checkout that is not installed.
+    """
     names = [_address(node) for node in nodes]
     members: dict[str, list[str]] = {}
     for name, node in zip(names, nodes, strict=True):
@@ -38,7 +41,7 @@ def _address(node: NodeHost) -> str:
 
 
 class Track:
-    """What is known about one host of the run."""
+    """The state of one host during the run."""
 
     def __init__(self, name: str, host: Host, session: Session) -> None:
         self.name = name
@@ -50,12 +53,12 @@ class Track:
         self.seconds = 0.0
         self.left = 0  # operations still to run
         self.greeting: Greeting | None = None
-        self.begun = False  # something was sent that may change it
-        self.clock = ""  # how it is off, in words
+        self.begun = False  # its first audit line was written
+        self.clock = ""  # the message about a wrong clock
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Count the time within, and forget what failed earlier."""
+        """Add the time within to `seconds`; earlier failures are forgotten."""
         self.heard.error = self.session.failure = self.session.reason = None
         began = time.monotonic()
         try:
@@ -64,14 +67,14 @@ class Track:
             self.seconds += time.monotonic() - began
 
     def reason_of(self, error: BaseException | None = None) -> Reason:
-        """The code of the failure: the exception's, else what the last failing command gave."""
+        """Return the code of the failure: the exception's, else that of the last failing command."""
         error = error or self.heard.error
         return error.reason if isinstance(error, RefusedInPlanError) else self.session.reason or Reason()
 
     def why(self, error: BaseException | None = None) -> str:
-        """The best reason known: an exception, else what the last failing command said."""
+        """Return the text of the failure: the exception's, else that of the last failing command."""
         error = error or self.heard.error
         if error is not None and not isinstance(error, (OSError, EOFError)):
             return reason(error)
-        # Of errors of the connection, the session knows more than their text says.
+        # For connection errors, the session has a better text.
         return self.session.failure or (reason(error) if error else "failed with no output")

@@ -1,7 +1,7 @@
 """The lock of a node, held by a channel of the engine's connection: one apply at a time.
 
-The process that holds it also appends lines to the node's log of applies: that takes no other command, and there is one
-writer.
+The process that holds the lock also appends lines to the node's log of applies, so that the log has one writer and
+needs no further command.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ _WRITE_SECONDS = 10.0
 
 
 class LockError(Exception):
-    """A node cannot be locked, with the reason."""
+    """A node cannot be locked; the message is the reason."""
 
 
 class NotRootError(Exception):
-    """The user who logs in to a node cannot become root there, with the reason."""
+    """The user of the connection cannot become root on a node; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """The first answer of a node: how far its clock is ahead of ours, in seconds, and who applies there, if any."""
+    """The first answer of a node: how many seconds its clock is ahead, and the owner of a running apply, if any."""
 
     ahead: float
     busy: str = ""
@@ -45,7 +45,7 @@ class Lock:
     def __init__(self, channel: Channel, lost: Callable[[], None]) -> None:
         self._channel = channel
         self._released = False
-        self._sending = BoundedSemaphore(1)  # a beat within a line would make two of it
+        self._sending = BoundedSemaphore(1)  # a beat within a line would split it
         self._beating = gevent.spawn(self._beat, lost)
 
     def _beat(self, lost: Callable[[], None]) -> None:
@@ -64,13 +64,13 @@ class Lock:
             return send(self._channel, data)
 
     def write(self, line: str) -> bool:
-        """Have the node append a line to its log of applies; False where it did not get it."""
+        """Append a line to the node's log of applies; return False if it could not be sent."""
         with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_WRITE_SECONDS, False):
             return self._send(f"{line}\n".encode())
         return False
 
     def release(self) -> None:
-        """Release the lock, and wait until it is released: the next run may begin at once."""
+        """Release the lock and wait until the node has done so, because the next run may begin at once."""
         self._released = True
         self._beating.kill(block=False)
         with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_RELEASE_SECONDS, False):
@@ -80,10 +80,10 @@ class Lock:
 
 
 def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
-    """Ask a node for its clock and for who applies there; with `lock`, lock it unless another run has it.
+    """Ask a node for its clock and the owner of a running apply; with `lock`, lock it unless another run has it.
 
-    `lost` is called when a lock that was held is gone. NotRootError if `user`, who has logged in, cannot become root;
-    LockError if there is no answer.
+    `lost` is called if the lock is lost later. NotRootError if `user` cannot become root; LockError if there is no
+    answer.
     """
     words = remote.command("lock" if lock else "look", APPLY_LOCK, APPLY_LOG)
     began = time.time()
@@ -103,13 +103,13 @@ def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None])
 
 
 def _read(channel: Channel, user: str, began: float) -> tuple[float, remote.Reply]:
-    """Return how far the clock is ahead, and the answer about the lock; lines of start-up files are passed over."""
+    """Return how many seconds the clock is ahead, and the answer about the lock; other lines are skipped."""
     ahead = 0.0
     for line in channel.makefile("rb"):
         text = line.decode(errors="replace").strip()
         mark, _, value = text.partition(" ")
         if mark == "gpupool-clock":
-            # it was read at some moment between our question and now
+            # the node read its clock between the question and now
             ahead = float(value) - (began + time.time()) / 2
         elif reply := remote.reply(text):
             return ahead, reply

@@ -1,7 +1,7 @@
 """A connection to a node with OpenSSH's settings, so that the engine reaches the same nodes as `ssh NODE` does.
 
-`ssh -G` tells what the admin's configuration says about a node: address, port, user, keys, known hosts and jumps.
-`ssh -W` leads through the jumps; paramiko then speaks to the node itself (docs/pyinfra.md says why).
+`ssh -G` prints the admin's settings for a node: address, port, user, keys, known hosts and jumps. `ssh -W` connects
+through the jumps; paramiko then logs in to the node (docs/pyinfra.md gives the reason).
 """
 
 import re
@@ -25,12 +25,12 @@ from gpupool.errors import GpupoolError
 from gpupool.remote import ssh_errors
 from gpupool.remote.settings import Settings, read
 
-JUMP_SECONDS = 30  # for the connections through all jumps together
+JUMP_SECONDS = 30  # for all jumps together
 _CLOSE_SECONDS = 2.0
 
 
 def settings(command: Sequence[str]) -> Settings:
-    """Return OpenSSH's settings for the node of an `ssh` command; GpupoolError if it refuses its configuration."""
+    """Return OpenSSH's settings for the node of an `ssh` command; GpupoolError if `ssh` refuses the configuration."""
     done = subprocess.run([command[0], "-G", *command[1:]], capture_output=True, check=False)
     if done.returncode:
         raise GpupoolError(f"ssh: {ssh_errors.reason(done.stderr) or f'exit status {done.returncode}'}")
@@ -41,7 +41,7 @@ class Way:
     """A connection to the port of a node, through jumps if there are any."""
 
     def __init__(self, options: Settings, configuration: Sequence[str], seconds: float) -> None:
-        """Connect; OSError if that fails. `configuration` are the words of the `ssh` command that name its file."""
+        """Connect; OSError if that fails. `configuration` are the options of `ssh` with its configuration file."""
         address, port = options["hostname"][0], options["port"][0]
         command = _jump(options, configuration, address, port)
         self._process: subprocess.Popen[bytes] | None = None
@@ -56,7 +56,7 @@ class Way:
             self._process = subprocess.Popen(command, stdin=ends, stdout=ends, stderr=self._errors)
 
     def failure(self) -> str:
-        """Return why the jumps have failed; "" if they have not, or if there are none."""
+        """Return why the connection through the jumps failed; "" if it did not, or if there are no jumps."""
         if self._process is None:
             return ""
         with suppress(subprocess.TimeoutExpired):
@@ -65,7 +65,7 @@ class Way:
         return ssh_errors.reason(self._errors.read())
 
     def close(self) -> None:
-        """Close the connection, and end the process for the jumps."""
+        """Close the connection, and terminate the `ssh` process for the jumps."""
         self.socket.close()
         if self._process is not None:
             self._process.terminate()
@@ -80,9 +80,9 @@ class Client(SSHClient):
 
     @classmethod
     def of(cls, command: Sequence[str], seconds: float) -> Self:
-        """Return a client for the node of an `ssh` command; the errors are those of paramiko and the socket.
+        """Return a connected client for the node of an `ssh` command; errors are those of paramiko and the socket.
 
-        `seconds` is the limit for each of: the TCP connection, the banner of sshd, the login.
+        `seconds` is the limit of each step: the TCP connection, the banner of sshd, the login.
         """
         options = settings(command)
         client = cls()
@@ -102,12 +102,12 @@ class Client(SSHClient):
     def _log_in(self, options: Settings, seconds: float) -> None:
         assert self.way
         alias = options.get("hostkeyalias")
-        # in known_hosts a port other than 22 follows a name; it does not follow an alias
+        # known_hosts has the port with a host name, if it is not 22, but never with an alias
         name, port = (alias[0], 22) if alias else (options["hostname"][0], int(options["port"][0]))
         files = [str(path) for value in options.get("identityfile", ()) if (path := _path(value)).is_file()]
         certificates = [str(_path(value)) for value in options.get("certificatefile", ())]
         key = load_key_with_certificate(files[0], certificates[0], allow_prompt=False) if certificates else None
-        connect: Any = ParamikoClient.connect  # its stub has one key file only
+        connect: Any = ParamikoClient.connect  # its type stub allows only one key file
         connect(
             self,
             name,
@@ -124,14 +124,14 @@ class Client(SSHClient):
         )
 
     def close(self) -> None:
-        """Close the connection to the node, then those to the jumps."""
+        """Close the connection to the node, then the connections through the jumps."""
         super().close()
         if self.way:
             self.way.close()
 
 
 def _jump(options: Settings, configuration: Sequence[str], address: str, port: str) -> list[str] | None:
-    """Return the command that leads through the jumps; None if there are none."""
+    """Return the command that connects through the jumps; None if there are none."""
     if jumps := options.get("proxyjump"):
         *first, last = jumps[0].split(",")
         through = ["-J", ",".join(first)] if first else []
@@ -143,7 +143,7 @@ def _jump(options: Settings, configuration: Sequence[str], address: str, port: s
 
 
 def _destination(jump: str) -> str:
-    """Return `user@host:port` as a destination of ssh's command line, which accepts a port in a URI only."""
+    """Return `user@host:port` as a URI: ssh's command line accepts a port only in a URI."""
     return jump if jump.startswith("ssh://") else f"ssh://{jump}"
 
 
@@ -161,6 +161,6 @@ def _known(options: Settings) -> HostKeys:
 def _loaded(files: tuple[tuple[Path, int], ...]) -> HostKeys:
     keys = HostKeys()
     for path, _ in files:
-        with suppress(OSError, SSHException):  # the keys of other files count all the same
+        with suppress(OSError, SSHException):  # an unreadable file does not prevent the use of the others
             keys.load(str(path))
     return keys

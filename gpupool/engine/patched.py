@@ -1,4 +1,4 @@
-"""Python's threads and sockets replaced by gevent's. Import this module before paramiko and pyinfra."""
+"""Replace Python's threads and sockets by gevent's. Import this module before paramiko and pyinfra."""
 
 import sys
 from importlib import metadata
@@ -8,10 +8,10 @@ from gevent import monkey
 
 
 def _patch() -> None:
-    """Patch the standard library, with one look for plugins of gevent.
+    """Patch the standard library, with one search for plugins of gevent.
 
-    gevent looks for them at each of 29 events, and each time Python reads the entry points of all installed packages.
-    gevent has no option for it; where it looks once itself, this function is `monkey.patch_all()` alone.
+    gevent searches for plugins at each of 29 events, and each time Python reads the entry points of all installed
+    packages. gevent has no option to avoid it; without this problem, `monkey.patch_all()` would be enough.
     """
     module: Any = metadata
     look, plugins = metadata.entry_points, metadata.entry_points()

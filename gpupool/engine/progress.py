@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: bars on a terminal, timed lines elsewhere."""
+"""The progress display of a run: bars on a terminal, lines with times elsewhere."""
 
 import time
 from contextlib import AbstractContextManager
@@ -12,29 +12,29 @@ UNITS = {"Connect": "nodes", "Prepare": "nodes", "Execute": "operations", "Rehea
 
 
 class Progress(Protocol):
-    """What the engine tells while it works; every call returns at once."""
+    """The events that the engine reports to a progress display; every call returns at once."""
 
     def stage(self, name: str, total: int) -> None:
-        """A stage begins, with so many steps."""
+        """Begin a stage of `total` steps."""
 
     def step(self, host: str, what: str) -> None:
-        """What is being done now on a host."""
+        """Show the current work on a host."""
 
     def advance(self, steps: int = 1) -> None:
-        """So many steps of the stage are over."""
+        """Count `steps` steps of the stage as done."""
 
     def failed(self, host: str, why: str) -> None:
-        """A host failed and is left alone from here on."""
+        """Show that a host has failed; the run skips it from now on."""
 
     def note(self, text: str) -> None:
-        """Something else a person wants to know now."""
+        """Show a line of text."""
 
     def tick(self) -> None:
-        """Time goes by: called about twice a second, whatever happens."""
+        """Update the display; called about twice a second."""
 
 
 class Silence:
-    """Shows nothing."""
+    """A progress display that shows nothing."""
 
     def _nothing(self, *_: object) -> None:
         pass
@@ -43,11 +43,11 @@ class Silence:
 
 
 class ShownProgress(Progress, AbstractContextManager["ShownProgress"], Protocol):
-    """A progress display that is up while its `with` block runs."""
+    """A progress display that is shown while its `with` block runs."""
 
 
 class LineProgress(ShownProgress):
-    """For logs and pipes: a line when a stage ends, one for each failure, one for every ten seconds of silence."""
+    """A display for logs and pipes: a line at the end of a stage, for each failure, and after 10 s without a line."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -65,7 +65,7 @@ class LineProgress(ShownProgress):
         self._finish()
 
     def stage(self, name: str, total: int) -> None:
-        """Sum up the stage before, begin this one."""
+        """Print a summary of the previous stage, and begin this one."""
         self._finish()
         self._name, self._done, self._total, self._failed, self._now = name, 0, total, 0, ""
 
@@ -76,24 +76,24 @@ class LineProgress(ShownProgress):
         self._name = None
 
     def step(self, host: str, what: str) -> None:
-        """Kept for the next line after a silence."""
+        """Remember the current work; `tick` prints it."""
         self._now = f"{host}: {what}"
 
     def advance(self, steps: int = 1) -> None:
-        """Count."""
+        """Count `steps` steps as done."""
         self._done += steps
 
     def failed(self, host: str, why: str) -> None:
-        """Say so at once."""
+        """Print the failure."""
         self._failed += 1
         self._say(f"failed: {host}: {why}")
 
     def note(self, text: str) -> None:
-        """Say so at once."""
+        """Print the text."""
         self._say(text)
 
     def tick(self) -> None:
-        """Break a silence that lasts too long."""
+        """Print the current work if no line was printed for `SILENCE_SECONDS`."""
         if self._name and time.monotonic() - self._printed >= SILENCE_SECONDS:
             self._say(f"{self._name}: {self._done} of {self._total}; now {self._now or 'waiting'}")
 

@@ -1,4 +1,4 @@
-"""pyinfra talks through its logger: kept off the terminal, put into a file, and mined for diffs and exceptions."""
+"""Record pyinfra's log: keep it off the terminal, write it to a file, and read diffs and exceptions from it."""
 
 import logging
 import os
@@ -20,29 +20,29 @@ from gpupool.engine.explain import plain
 if TYPE_CHECKING:
     from pyinfra.api import Host
 
-# Noisy or holding arguments of operations, which may be whole files: never written down.
+# Not written to the log: these lines are frequent, or contain arguments of operations, such as whole files.
 _UNWANTED = ("Starting operation", "Starting nested", "--> Starting")
 
 
 @dataclass
 class Heard:
-    """What the logger let through about one host."""
+    """The diffs and the last exception of one host, from pyinfra's log."""
 
     diffs: dict[str, list[str]] = field(default_factory=dict)  # by operation hash
-    error: BaseException | None = None  # the last one that pyinfra swallowed
+    error: BaseException | None = None  # the last exception that pyinfra dropped
 
 
 class Recorder(logging.Handler):
-    """Takes pyinfra's and paramiko's records; writes INFO and above to `sink`."""
+    """A log handler for pyinfra and paramiko; it writes INFO and above to `sink`."""
 
     def __init__(self, heard: Mapping["Host", Heard], sink: TextIO | None) -> None:
         super().__init__(logging.INFO)
         self._heard = heard
         self._sink = sink
-        self.log_failure: str | None = None  # why the log ends before the run does
+        self.log_failure: str | None = None  # why the log is incomplete
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write and keep what a record says; a log that cannot be written ends there, and the run goes on."""
+        """Write a record and keep its diff or exception; after an error of the log file, the run goes on without it."""
         text = plain(record.getMessage())
         host = ctx_host.get()
         heard = self._heard.get(host) if host is not None else None
@@ -63,16 +63,16 @@ class Recorder(logging.Handler):
     @staticmethod
     def _mine(host: "Host", heard: Heard, record: logging.LogRecord, text: str) -> None:
         if record.levelno >= logging.WARNING:
-            # pyinfra logs while it handles an exception and then drops it: here it can still be seen.
+            # pyinfra logs while it handles an exception, and drops the exception afterwards.
             heard.error = sys.exc_info()[1] or heard.error
         elif record.levelno == logging.INFO and host.in_op and host.current_op_hash and text.strip():
-            # An operation that logs while it is evaluated shows a diff; pyinfra indents it by two.
+            # Lines that an operation logs while it is evaluated are a diff; pyinfra indents it by two.
             heard.diffs.setdefault(host.current_op_hash, []).append(text.removeprefix("  ").rstrip())
 
 
 @contextmanager
 def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recorder]:
-    """Route all that pyinfra, paramiko and gevent would print to `log` (0600), or nowhere."""
+    """Write everything that pyinfra, paramiko and gevent would print to `log` (mode 0600); without `log`, drop it."""
     sink = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1) if log else None
     handler = Recorder(heard, sink)
     hub = gevent.get_hub()
@@ -82,7 +82,7 @@ def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recor
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
-    # A greenlet that dies of an exception prints a traceback to standard error unless told otherwise.
+    # By default, gevent prints the traceback of a greenlet that fails to standard error.
     hub.print_exception = lambda context, kind, error, trace: pyinfra.logger.warning("in %s: %s", kind, error)
     try:
         yield handler
@@ -93,14 +93,14 @@ def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recor
             logger.setLevel(level)
             logger.propagate = propagate
         if sink:
-            # what could not be written is tried once more
+            # close() writes the rest of the buffer again, which may fail again
             with suppress(OSError):
                 sink.close()
 
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Drop what pyinfra says meanwhile."""
+    """Drop pyinfra's log messages within the context."""
     pyinfra.logger.disabled = True
     try:
         yield

@@ -1,4 +1,4 @@
-"""What goes into a run and what comes out of it: plain frozen data, no pyinfra."""
+"""The input and the results of a run as frozen data, without pyinfra."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from gpupool.wording import changed
 
 @dataclass(frozen=True)
 class NodeHost:
-    """One node to work on: its name, pyinfra groups and data (ssh_* keys and whatever roles read from `host.data`).
+    """One node of a run: its name, pyinfra groups and data (ssh_* keys, and values that roles read from `host.data`).
 
-    `connector` is pyinfra's name for the way to it: "pool" is ours, over SSH; "local" and "fake" need no network.
+    `connector` is the name of a pyinfra connector: "pool" is gpupool's, over SSH; "local" and "fake" need no network.
     """
 
     name: str
@@ -26,7 +26,7 @@ class NodeHost:
 
 @dataclass(frozen=True)
 class Origin:
-    """Why a run changes nodes: the command, the inventory's cluster, the user, and the inventory's commit.
+    """The origin of a run that changes nodes: the command, the inventory's cluster and commit, and the user.
 
     `commit` is "" outside of git; `uncommitted` means that the inventory's files differ from that commit.
     """
@@ -40,10 +40,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class HostReport:
-    """The result of one node: `failure` is one line for people and `reason` its code, `commands` were sent to it.
+    """The result of one node: `failure` is one line for people and `reason` its code.
 
-    `seconds` is the time spent on it. `notes` are lines that people should read though nothing changes. `waits` is what
-    cannot be changed yet.
+    `commands` is the number of commands sent, `seconds` the time spent on the node. `notes` are messages without a
+    change. `waits` are the effects of changes that are only made after nodes are drained.
     """
 
     ok: bool
@@ -62,11 +62,11 @@ class HostReport:
 
     @property
     def effect(self) -> Effect:
-        """What all changes of the node lead to, and what it waits for."""
+        """The effects of all changes of the node as one, with those of `waits`."""
         return together([*(change.effect for change in self.changes), *self.waits])
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types."""
+        """Return the result as plain JSON types."""
         return {
             "ok": self.ok,
             "failure": self.failure,
@@ -82,10 +82,10 @@ class HostReport:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run: every node that was asked for, in inventory order.
+    """The result of a run: every node of it, in inventory order.
 
-    `interrupted` when Ctrl-C ended it early; `log_failure` says why the log could not be written to its end. `asleep`
-    are nodes that were passed over because they are off.
+    `interrupted`: Ctrl-C ended the run. `log_failure`: why the log is incomplete. `asleep`: nodes that were skipped
+    because they are powered down.
     """
 
     hosts: Mapping[str, HostReport]
@@ -96,12 +96,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Every node got through, and nobody pressed Ctrl-C."""
+        """Whether no node failed and the run was not interrupted."""
         return not self.interrupted and all(host.ok for host in self.hosts.values())
 
     @property
     def changed(self) -> bool:
-        """At least one node has a change, pending or done."""
+        """Whether at least one node has a change, planned or made."""
         return any(host.changes for host in self.hosts.values())
 
     @property
@@ -111,7 +111,7 @@ class Report:
 
     @property
     def grouped(self) -> dict[Change, list[str]]:
-        """Each change once, with the nodes that it is for."""
+        """Each distinct change, with its nodes."""
         groups: dict[Change, list[str]] = {}
         for name, host in self.hosts.items():
             for change in host.changes:
@@ -124,14 +124,14 @@ class Report:
             raise KeyboardInterrupt
 
     def ensure_ok(self, advice: str = "") -> None:
-        """Raise KeyboardInterrupt, or a GpupoolError with each node that failed, and the advice in its last line."""
+        """Raise KeyboardInterrupt if interrupted; GpupoolError with all failures, then `advice`, if a node failed."""
         self.ensure_not_interrupted()
         if self.failures:
             lines = [f"{name}: {why}" for name, why in self.failures.items()]
             raise GpupoolError("\n".join([*lines, advice] if advice else lines))
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types."""
+        """Return the report as plain JSON types."""
         return {
             "ok": self.ok,
             "interrupted": self.interrupted,

@@ -1,6 +1,6 @@
-"""Between pyinfra and a host's connector: counts commands, keeps facts that still hold, knows what failed last.
+"""The layer between pyinfra and a host's connector: it counts commands, caches facts and keeps the last failure.
 
-Facts that many operations begin with are asked ahead, all in one command, and kept like any other.
+The first facts of all operations are asked in one command, and cached like other facts.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pyinfra.api import Host
 
 
-FACT_GRACE_SECONDS = 30.0  # after the limit that a fact has on the node itself
+FACT_GRACE_SECONDS = 30.0  # after the limit that the node applies to the fact's command
 
 
 class _Fact:
-    """What pyinfra hands down as `print_output` when it reads a fact: false, yet not an operation's `False`."""
+    """The value of `print_output` while pyinfra reads a fact: false, but distinct from an operation's `False`."""
 
     def __bool__(self) -> bool:
         return False
@@ -35,24 +35,24 @@ FACT = _Fact()
 
 
 class UnansweredError(BaseException):
-    """Ends an operation at its first question, while questions are gathered."""
+    """Raised to end an operation at its first question while questions are gathered."""
 
 
 @dataclass
 class Freshness:
-    """Shared by all hosts of a run: a fact holds until anything is written anywhere.
+    """Whether cached facts are still valid, for all hosts of a run: any write to any host invalidates all facts.
 
-    What one host does can change what another one sees (a daemon that answers, an export that can be mounted),
-    so a write to any host makes all facts stale. While a function runs nothing is kept: it may be polling.
+    A change on one host can change a fact of another (a daemon that answers, an export that can be mounted). While an
+    operation's Python function runs, facts are not cached: it may poll.
     """
 
     writes: int = 0
     functions: int = 0
-    gathering: bool = False  # nothing is sent now: facts are noted, and asked ahead afterwards
+    gathering: bool = False  # nothing is sent: questions are noted, and sent together afterwards
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Facts that were read before or during the write do not outlive it."""
+        """Invalidate the facts that were read before and within the context."""
         self.writes += 1
         try:
             yield
@@ -61,7 +61,7 @@ class Freshness:
 
     @contextmanager
     def gather(self) -> Iterator[None]:
-        """Operations begin, and nothing is sent."""
+        """Gather the questions of operations within the context, and send nothing."""
         self.gathering = True
         try:
             yield
@@ -70,7 +70,7 @@ class Freshness:
 
     @contextmanager
     def function(self) -> Iterator[None]:
-        """A Python function of an operation is running."""
+        """Cache no facts within the context, while a Python function of an operation runs."""
         self.functions += 1
         try:
             with self.writing():
@@ -80,27 +80,27 @@ class Freshness:
 
 
 class Session:
-    """Wraps one host's connector, whichever it is."""
+    """A wrapper of one host's connector."""
 
     def __init__(self, host: "Host", freshness: Freshness) -> None:
         connector = host.connector
         self.commands = 0
         self.failure: str | None = None
         self.reason: Reason | None = None  # of the failure, if the command gave one
-        self.before_change: Callable[[], None] | None = None  # called before each command that is no question
+        self.before_change: Callable[[], None] | None = None  # called before each command that may change the host
         self._freshness = freshness
         self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
         self._noted: dict[str, tuple[Question, dict[str, Any]]] = {}
         self._connect = connector.connect
         connector.connect = self._connects  # type: ignore[method-assign]
         self._run = connector.run_shell_command
-        # Set on the instance, so that a connector's own calls (sudo uploads) are counted as well.
+        # Set on the instance, so that the connector's own calls (sudo uploads) are counted, too.
         connector.run_shell_command = self._shell  # type: ignore[method-assign]
         connector.put_file = self._counted(connector.put_file)  # type: ignore[method-assign]
         connector.get_file = self._counted(connector.get_file)  # type: ignore[method-assign]
 
     def ask_ahead(self) -> None:
-        """Ask all that was noted, and keep the answers; what has none is asked again by whoever needs it."""
+        """Send all noted questions and cache the answers; an operation asks again if an answer is missing."""
         alike: dict[str, dict[str, tuple[Question, dict[str, Any]]]] = {}
         for key, noted in self._noted.items():
             alike.setdefault(key.partition("\0")[2], {})[key] = noted
@@ -111,7 +111,7 @@ class Session:
             batch = Batch({key: question for key, (question, _) in group.items()})
             arguments = {**next(iter(group.values()))[1], "_stdin": batch.script}
             now = self._freshness.writes
-            with suppress(Exception):  # whoever asks again is told why
+            with suppress(Exception):  # the operation that asks again gets the error
                 _, output = self._within(batch.limit, batch.command, arguments)
                 for key, lines in batch.answers(output.stdout_lines).items():
                     self._facts[key] = now, [OutputLine("stdout", line) for line in lines]
@@ -151,9 +151,9 @@ class Session:
     def _within(
         self, limit: int | None, command: StringCommand, arguments: dict[str, Any]
     ) -> tuple[bool, CommandOutput]:
-        """Send a fact's command, and wait for it a little longer than it may take on the node, but not for ever.
+        """Send a fact's command; TimeoutError if the answer takes longer than its limit and `FACT_GRACE_SECONDS`.
 
-        What waits for a disk that hangs cannot be killed there.
+        The node cannot kill a command that waits for a disk that hangs.
         """
         if limit is None:
             return self._send(command, arguments)

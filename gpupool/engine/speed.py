@@ -1,6 +1,6 @@
-"""Three of pyinfra's inner functions, faster with the same answers: they are two thirds of its time on this side.
+"""Faster versions of three functions of pyinfra with the same results: they take two thirds of its time here.
 
-All are private to pyinfra, so they are replaced only in versions that the tests compare with the originals.
+All are private to pyinfra, so they are replaced only in releases of it for which tests compare the results.
 """
 
 import sys
@@ -18,14 +18,14 @@ from pyinfra.api.util import PYINFRA_INSTALL_DIR
 
 COMPARED = ("3.10.",)
 
-# `pyinfra.api.operation` as an attribute is the decorator of that name.
+# The attribute `pyinfra.api.operation` is the decorator, not the module.
 _operation: Any = sys.modules["pyinfra.api.operation"]
 _arguments: Any = arguments
 _host_data: Any = HostData
 
 
 def order_from_stack(state: State) -> list[int]:
-    """Line numbers from the deploy file down to the operation; pyinfra reads source text for each frame on the way."""
+    """Return the line numbers from the deploy file down to the operation; pyinfra reads the source of each frame."""
     frames: list[tuple[str, int]] = []
     frame: FrameType | None = sys._getframe()
     while frame:
@@ -38,7 +38,10 @@ def order_from_stack(state: State) -> list[int]:
 
 
 def data_of_host(self: HostData, key: str) -> Any:
-    """Look a host's data up; each operation asks for some thirty, and most are nowhere: no text is made for those."""
+    """Return a value of a host's data, else raise AttributeError without a message.
+
+    Each operation looks up about thirty keys, most of which are missing, and pyinfra's message takes time.
+    """
     for data in self.datas:
         values = data() if callable(data) else data
         if key in values:
@@ -48,13 +51,13 @@ def data_of_host(self: HostData, key: str) -> Any:
 
 @contextmanager
 def faster() -> Iterator[None]:
-    """Use all three within."""
+    """Use the three faster functions within the context."""
     if not pyinfra.__version__.startswith(COMPARED):
         yield
         return
     stock = _operation.get_operation_order_from_stack, _arguments.all_global_arguments
     looked_up: Any = HostData.__getattr__
-    hints = list(stock[1]())  # pyinfra works the same type hints out for every operation
+    hints = list(stock[1]())  # pyinfra evaluates the same type hints for every operation
     _operation.get_operation_order_from_stack = order_from_stack
     _arguments.all_global_arguments = lambda: hints
     _host_data.__getattr__ = data_of_host

@@ -1,4 +1,4 @@
-"""SSH to nodes: pyinfra's connector, strict about host keys, quick about dead nodes, as root whoever logs in."""
+"""pyinfra's SSH connector with strict host keys, short time limits for dead nodes, and all commands as root."""
 
 import contextlib
 import shlex
@@ -20,7 +20,7 @@ from gpupool.shell import shell_file
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
 KEEPALIVE_SECONDS = 10
-# A node that has not acknowledged data (or a keepalive) for this long is gone.
+# After so long without a TCP acknowledgement, the connection counts as lost.
 DEAD_AFTER_SECONDS = 40
 
 LOST = "the connection was lost"
@@ -29,23 +29,23 @@ _PUT = shell_file(__package__, "put.sh")
 
 
 class PoolSSH(SSHConnector):
-    """Host keys are checked strictly unless `ssh_strict_host_key_checking` says otherwise; names stay plain."""
+    """gpupool's connector: host keys are checked unless `ssh_strict_host_key_checking` is set, names have no prefix."""
 
     data_meta: ClassVar[dict[str, DataMeta]] = {  # type: ignore[misc]  # pyinfra declares it without ClassVar
         **SSHConnector.data_meta,
         "ssh_strict_host_key_checking": DataMeta("SSH strict host key checking", "yes"),
     }
 
-    lost = LOST  # why commands fail once the connection is gone
+    lost = LOST  # why commands fail after the connection is lost
     _lock: Lock | None = None
 
     @staticmethod
     def make_names_data(name: str) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-        """`@pool/n01` is the host `n01`."""
+        """Yield the host `n01` for the name `@pool/n01`."""
         yield name, {"ssh_hostname": name}, []
 
     def make_paramiko_kwargs(self) -> dict[str, Any]:
-        """Return the arguments of paramiko's connect; its own time limits let a half-dead node cost 45 s."""
+        """Return the arguments of paramiko's connect, with shorter limits than its own, which add up to 45 s."""
         kwargs: dict[str, Any] = super().make_paramiko_kwargs()
         return {"banner_timeout": ANSWER_SECONDS, "auth_timeout": ANSWER_SECONDS, **kwargs}
 
@@ -58,19 +58,19 @@ class PoolSSH(SSHConnector):
         if transport is None:
             return
         transport.set_keepalive(KEEPALIVE_SECONDS)
-        # Behind jumps the socket is no TCP socket.
+        # With jumps, this is not a TCP socket.
         sock: Any = transport.sock
         with contextlib.suppress(AttributeError, OSError):
-            # paramiko leaves Nagle's algorithm on: against delayed ACKs each command then waits 40 ms.
+            # paramiko does not disable Nagle's algorithm: with delayed ACKs, each command would wait 40 ms.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_AFTER_SECONDS * 1000)
 
     def run_shell_command(
         self, command: StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
-        """Run a command as root under sh; SSHException if the connection breaks, also if the node hangs.
+        """Run a command as root under sh; SSHException if the connection is lost or the node hangs.
 
-        Output that is not UTF-8 is replaced. TimeoutError after `_timeout` seconds.
+        Bytes of the output that are not UTF-8 are replaced. TimeoutError after `_timeout` seconds.
         """
         limit, terminal = arguments.pop("_timeout", None), arguments.pop("_get_pty", False)
         data, good = _lines(arguments.pop("_stdin", None)), arguments.pop("_success_exit_codes", None) or [0]
@@ -90,7 +90,7 @@ class PoolSSH(SSHConnector):
             with alive.watched(transport, self._hangs):
                 answer = channel.run(transport, script, data, limit, terminal)
         except (EOFError, OSError, SSHException) as error:
-            # EOFError is what paramiko raises when the other side hangs up.
+            # paramiko raises EOFError if the other side closes the connection.
             if self._alive():
                 raise
             raise SSHException(self.lost) from error
@@ -99,9 +99,9 @@ class PoolSSH(SSHConnector):
         return answer
 
     def greet(self, lock: bool) -> Greeting:
-        """Ask the node for its clock and for who applies there, and lock it for this run (`lock`).
+        """Ask the node for its clock and the owner of a running apply; with `lock`, lock it for this run.
 
-        LockError if that is impossible, NotRootError if the user who logs in cannot become root.
+        LockError if that is impossible, NotRootError if the user of the connection cannot become root.
         """
         transport = self._transport()
         if transport is None:
@@ -110,7 +110,7 @@ class PoolSSH(SSHConnector):
         return greeting
 
     def write_log(self, line: str) -> bool:
-        """Have a node that is locked append a line to its log of applies; False where it did not get it."""
+        """Append a line to the log of applies of a locked node; return False if it could not be sent."""
         return self._lock is not None and self._lock.write(line)
 
     def _lock_is_gone(self) -> None:
@@ -118,9 +118,9 @@ class PoolSSH(SSHConnector):
             self.give_up(f"{LOST}: the lock has expired, and another apply may be changing the node")
 
     def put_file(self, filename_or_io: Any, remote_filename: str, *_: Any, **__: Any) -> bool:
-        """Write a file on the node as root, whole or not at all; OSError if it cannot be written.
+        """Write a file on the node as root, complete or not at all; OSError if it cannot be written.
 
-        It travels as the standard input of a command, since SFTP writes as the user who has logged in.
+        Its content is the standard input of a command: SFTP would write as the user of the connection.
         """
         with get_file_io(filename_or_io) as file:
             data = file.read()
@@ -149,7 +149,7 @@ class PoolSSH(SSHConnector):
         self.give_up(f"{LOST}: the node does not respond, no answer for {alive.PATIENCE_SECONDS:.0f} s")
 
     def give_up(self, why: str) -> None:
-        """Close the connection at once, whatever runs on it; `why` is what its commands then fail with."""
+        """Close the connection at once; its running commands fail with the message `why`."""
         self.lost = why
         if transport := self._transport():
             transport.close()
@@ -162,7 +162,7 @@ class PoolSSH(SSHConnector):
         return transport is not None and transport.is_active()
 
     def disconnect(self) -> None:
-        """Close for real: pyinfra leaves the socket to the garbage collector."""
+        """Release the lock and close the socket, which pyinfra would leave to the garbage collector."""
         if self._lock:
             self._lock.release()
         if self._alive():
@@ -173,7 +173,7 @@ class PoolSSH(SSHConnector):
 
 
 def _lines(stdin: Any) -> bytes:
-    """Return the standard input of an operation as pyinfra sends it: each text ends with a newline."""
+    """Return an operation's standard input as pyinfra would send it: each text ends with a newline."""
     if stdin is None:
         return b""
     texts = stdin.readlines() if hasattr(stdin, "readlines") else stdin if isinstance(stdin, list | tuple) else [stdin]

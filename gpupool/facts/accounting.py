@@ -1,14 +1,14 @@
-"""What slurmdbd holds for one cluster, in the same shape in which it is wanted.
+"""The entities that slurmdbd has for one cluster, in the same structure as the wanted ones.
 
     {"cluster": [names of all clusters], "qos": {name: {field: value}},
-     "accounts": {name: {"parent": name, "coordinators": [users, those of the parents too], field: value}},
+     "accounts": {name: {"parent": name, "coordinators": [users, also of its parents], field: value}},
      "users": {name: {"default_account": account, "accounts": {account: {field: value}}, "AdminLevel": word,
                       "partitions": [[account, partition]]}},
-     "elsewhere": [accounts that another cluster has too], "partitions": [QoS that a running partition names],
-     "jobs": [[account, user, QoS] of running and pending jobs], or None where slurmctld does not answer}
+     "elsewhere": [accounts that another cluster has, too], "partitions": [QoS of slurmctld's partitions],
+     "jobs": [[account, user, QoS] of running and pending jobs], or None if slurmctld does not answer}
 
 The fields are those of `gpupool.slurm.keys.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
-`ask_text` and `read` do without pyinfra what the fact does.
+`ask_text` and `read` do the same without pyinfra.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _LOOK = shell_file(__package__, "accounting.sh")
 
 @dataclass(frozen=True)
 class AccountingState:
-    """`entities`: see the module; `tres`: the TRES slurmdbd knows; `trouble`: why no answer came."""
+    """`entities`: see the module; `tres`: the TRES that slurmdbd has; `trouble`: why there is no answer."""
 
     entities: dict[str, Any]
     tres: list[str] = field(default_factory=list)
@@ -37,12 +37,10 @@ class AccountingState:
 
 
 class Accounting(Look[AccountingState]):
-    """Everything in one command; `patience`: seconds to wait for a slurmdbd that is just starting, and for it to
-    know the TRES `awaited`.
-    """
+    """The entities of a cluster; `patience`: seconds to wait for a starting slurmdbd and for the TRES `awaited`."""
 
     def command(self, cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> StringCommand:
-        """Ask for all entities at once."""
+        """Ask for all entities in one command."""
         return _ask(cluster, patience, awaited)
 
     def read(self, lines: list[str]) -> AccountingState:
@@ -51,12 +49,12 @@ class Accounting(Look[AccountingState]):
 
 
 def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> str:
-    """Return the shell text that asks for everything; `read` takes what it prints."""
+    """Return the shell text that asks for all entities; `read` parses its output."""
     return str(_ask(cluster, patience, awaited).get_raw_value())
 
 
 def read(output: str | Iterable[str]) -> AccountingState | None:
-    """Read what `ask_text` printed; None when the answer was cut short."""
+    """Return the state from the output of `ask_text`; None if the output is incomplete."""
     lines = whole(output.splitlines() if isinstance(output, str) else list(output))
     return None if lines is None else _state(lines)
 
@@ -66,7 +64,7 @@ def _state(lines: list[str]) -> AccountingState:
 
 
 def together(rows: list[list[str]]) -> AccountingState:
-    """Put the rows of sacctmgr together; the first column says what a row is about."""
+    """Return the state from the rows of sacctmgr; the first column is the kind of the row."""
     entities = empty()
     tres: list[str] = []
     coordinators: dict[str, list[str]] = {}
@@ -86,7 +84,7 @@ def together(rows: list[list[str]]) -> AccountingState:
             user["default_account"] = row[1] or None
             user["AdminLevel"] = parse("AdminLevel", row[2])
         elif kind == "K" and len(row) == 2:
-            # 22.05 names one twice
+            # Slurm 22.05 lists a coordinator twice
             coordinators[row[0]] = sorted({name for name in row[1].split(",") if name})
         elif kind == "R":
             entities["jobs"] = []
@@ -102,7 +100,7 @@ def together(rows: list[list[str]]) -> AccountingState:
 
 
 def empty() -> dict[str, Any]:
-    """Return the entities of a slurmdbd that holds nothing."""
+    """Return the entities of an empty slurmdbd."""
     return {"cluster": [], "qos": {}, "accounts": {}, "users": {}, "elsewhere": [], "partitions": [], "jobs": None}
 
 

@@ -1,4 +1,4 @@
-"""Whether a daemon of this node could start now: it needs a server that answers."""
+"""Whether a server answers that a daemon of this node needs for its start."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,20 @@ _LOOK = shell_file(__package__, "answers.sh")
 
 @dataclass(frozen=True)
 class AnswersState:
-    """Whether the unit runs already, and the first server that answered ("" for none)."""
+    """Whether the unit is active, and the first server that answered ("" for none)."""
 
     active: bool
     server: str
 
 
 class Answers(Look[AnswersState]):
-    """Which of `servers` accepts a connection at `port`, unless `unit` runs already.
+    """The first of `servers` that accepts a connection at `port`; none is asked if `unit` is active.
 
-    `patience`: how many times to ask, a second apart.
+    `patience`: the number of attempts, one per second.
     """
 
     def command(self, unit: str, servers: list[str], port: int, patience: int) -> StringCommand:
-        """Ask each server in its turn."""
+        """Ask one server after the other."""
         return ask(_LOOK, unit, str(port), str(patience), *servers, limit=30 + 4 * patience * len(servers))
 
     def read(self, lines: list[str]) -> AnswersState:

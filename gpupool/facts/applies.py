@@ -1,4 +1,4 @@
-"""What a node's own log says of the applies that changed it."""
+"""A node's log of the applies that changed it."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _LOOK = shell_file(__package__, "applies.sh")
 
 @dataclass(frozen=True)
 class Applied:
-    """One run on this node, as `gpupool.engine.audit` wrote it down; times are as `2030-01-31T08:12:00Z`.
+    """One run on this node, as `gpupool.engine.audit` recorded it; times have the form `2030-01-31T08:12:00Z`.
 
-    `ended` is "" where the end is missing: it is `under_way`, or was killed, or the node was lost. `count` are all
-    changes, `changes` the names of the first of them.
+    `ended` is "" if the run is `under_way`, was killed or lost the connection. `count` is the number of all changes,
+    `changes` are the names of the first ones.
     """
 
     run: str
@@ -40,7 +40,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class AppliedState:
-    """All runs that a node knows of, oldest first, and how many lines of its log cannot be read."""
+    """All runs in a node's log, oldest first, and the number of lines that cannot be parsed."""
 
     runs: tuple[Applied, ...] = ()
     damaged: int = 0
@@ -50,11 +50,11 @@ class Applies(Look[AppliedState]):
     """The whole log of a node."""
 
     def command(self) -> StringCommand:
-        """Ask for the log, and for whoever is at work."""
+        """Ask for the log, and whether a run holds the lock."""
         return ask(_LOOK, APPLY_LOG, APPLY_LOCK)
 
     def read(self, lines: list[str]) -> AppliedState:
-        """Return what the lines say; a line that was cut short, by a full disk say, is only counted."""
+        """Return the runs; a line that is incomplete, for example after a full disk, is only counted."""
         runs: dict[str, Applied] = {}
         damaged = 0
         for line in filter(None, lines[1:]):
@@ -81,7 +81,7 @@ def _add(runs: dict[str, Applied], line: Mapping[str, Any]) -> None:
             commit=str(line["commit"]),
             uncommitted=bool(line["uncommitted"]),
         )
-    elif name in runs:  # its first line may have gone with an older log
+    elif name in runs:  # its first line may be in a rotated log
         runs[name] = replace(
             runs[name],
             ended=str(line["ended"]),

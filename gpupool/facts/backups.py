@@ -1,4 +1,4 @@
-"""Backups that a node has, and what a restore would put in their place."""
+"""Backups that a node has, and the data that a restore would replace."""
 
 import json
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
-#: Where a node keeps the path of the backup from which its database was restored.
+#: This file of a node has the path of the backup from which its database was restored.
 RESTORED = "/var/lib/gpupool/restored"
 _LOOK = shell_file(__package__, "backups.sh")
 
 
 @dataclass(frozen=True)
 class BackupsState:
-    """Paths of backups by kind, the newest first; `jobs` in the database that is there, None where MariaDB is not.
+    """Paths of backups by kind, the newest first; `jobs` is their number in the database, None without MariaDB.
 
-    `restored` is the backup from which it was restored last, "" for none.
+    `restored` is the backup of the last restore, "" for none.
     """
 
     backups: dict[str, tuple[str, ...]]
@@ -28,10 +28,10 @@ class BackupsState:
 
 
 class Backups(Look[BackupsState]):
-    """The backups, by the node's own program, and the number of jobs in slurmdbd's database."""
+    """The backups, listed by the node's backup program, and the number of jobs in slurmdbd's database."""
 
     def command(self, program: str) -> StringCommand:
-        """Ask for both."""
+        """Ask for the backups and the number of jobs."""
         return ask(_LOOK, program, RESTORED)
 
     def read(self, lines: list[str]) -> BackupsState:

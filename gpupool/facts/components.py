@@ -1,4 +1,4 @@
-"""Which components of Debian a node's apt reads, and from where: contrib and non-free are often left out."""
+"""The components of Debian that a node's apt reads, with their mirrors: contrib and non-free are often missing."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _FIELD = re.compile(r"^([A-Za-z-]+):(.*(?:\n[ \t].*)*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Archive:
-    """A suite of Debian on a mirror, with the components that apt reads; `key` is what follows `Signed-By:`, if any."""
+    """A suite of Debian on a mirror, with the components that apt reads; `key` is the value of `Signed-By:`, if any."""
 
     uri: str
     suite: str
@@ -27,14 +27,14 @@ class Archive:
 
 
 class Components(Look[list[Archive]]):
-    """Debian's own archives, as far as apt has read their lists; sources in the file `without` do not count."""
+    """Debian's archives whose lists apt has read; sources in the file `without` are ignored."""
 
     def command(self, without: str) -> StringCommand:
-        """Ask apt itself, and its files for the keys, which apt does not tell."""
+        """Ask apt, and read its files: apt does not print the keys."""
         return ask(_LOOK, without)
 
     def read(self, lines: list[str]) -> list[Archive]:
-        """Read the answer. apt tells whose an archive is, but leaves out components whose lists are empty."""
+        """Read the answer. apt prints the origin of an archive, but omits components with empty lists."""
         files: dict[str, list[str]] = {}
         codenames: dict[tuple[str, str], str] = {}
         for line in lines:
@@ -56,7 +56,7 @@ class Components(Look[list[Archive]]):
 
 
 def _entries(name: str, lines: Sequence[str]) -> Iterator[tuple[tuple[str, str], list[str], str]]:
-    """Return mirror and suite of each entry of a file, its components, and what it says after `Signed-By:`."""
+    """Yield mirror and suite of each entry of a file, its components, and its value of `Signed-By:`."""
     if not name.endswith(".sources"):
         for match in filter(None, map(_ONE_LINE.match, lines)):
             options = dict(option.partition("=")[::2] for option in (match["options"] or "").split())

@@ -1,4 +1,4 @@
-"""Whether an installation of conda is whole, and whether its place is free."""
+"""Whether an installation of conda is complete, and whether its paths are free."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ _LOOK = shell_file(__package__, "conda.sh")
 
 @dataclass(frozen=True)
 class CondaState:
-    """`directory` is installed, begun, absent or foreign: not ours; `link` is absent, a link or foreign."""
+    """`directory` is installed, begun, absent or foreign (not gpupool's); `link` is absent, a link or foreign."""
 
     directory: str
     link: str
 
 
 class Installation(Look[CondaState]):
-    """What is at an installation's directory, and at the link to it."""
+    """The state of an installation's directory and of the link to it."""
 
     def command(self, directory: str, link: str) -> StringCommand:
-        """Ask for both."""
+        """Ask for the directory and the link."""
         return ask(_LOOK, directory, link)
 
     def read(self, lines: list[str]) -> CondaState:

@@ -1,4 +1,4 @@
-"""What slurmdbd's MariaDB has: its database and its user, asked over the unix socket as root."""
+"""The database and the user of slurmdbd in MariaDB, asked over the Unix socket as root."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _QUERY = shell_file(__package__, "database.sh")
 
 @dataclass(frozen=True)
 class DatabaseState:
-    """Whether the database is there, how its user proves who it is ("" for no such user), and whether it may work."""
+    """Whether the database exists, the authentication plugin of its user ("": no user), and whether it has rights."""
 
     database: bool = False
     plugin: str = ""
@@ -24,7 +24,7 @@ class SocketDatabase(Look[DatabaseState]):
     """The state of one database and its user."""
 
     def command(self, database: str, owner: str) -> StringCommand:
-        """Ask MariaDB; one that does not run or is not installed has nothing."""
+        """Ask MariaDB; the answer is empty if it does not run or is not installed."""
         return ask(_QUERY, database, owner)
 
     def read(self, lines: list[str]) -> DatabaseState:

@@ -1,4 +1,4 @@
-"""Character device files: which are there, and which device each of them is."""
+"""Character device files: which exist, and the device of each."""
 
 from pyinfra.api.command import StringCommand
 
@@ -7,7 +7,7 @@ from gpupool.facts.script import ask
 
 
 class Devices(Look[dict[str, tuple[int, int]]]):
-    """Path to (major, minor) of those that are there."""
+    """The numbers (major, minor) of the device files that exist, by path."""
 
     def command(self, paths: list[str]) -> StringCommand:
         """Ask for each path."""

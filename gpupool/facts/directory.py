@@ -1,4 +1,4 @@
-"""Whether a node asks sssd for people, and who is in groups of the directory, as sssd says."""
+"""Whether a node asks sssd for users, and the members of groups of the directory, from sssd."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _AWAY = {"Online": None, "Offline": "no server answers"}
 
 @dataclass(frozen=True)
 class ClientState:
-    """Which of `passwd` and `group` sssd answers, whether PAM asks it, and owner and mode of the password's file."""
+    """The databases (`passwd`, `group`) that use sssd, whether PAM does, and owner and mode of the password's file."""
 
     nss: tuple[str, ...] = ()
     pam: bool = False
@@ -27,10 +27,10 @@ class ClientState:
 
 
 class Client(Look[ClientState]):
-    """What of a node's own configuration leads to sssd."""
+    """The parts of a node's configuration that use sssd."""
 
     def command(self, password: str) -> StringCommand:
-        """Ask; `password` is the path of a file."""
+        """Ask for NSS, PAM and the file; `password` is its path."""
         return ask(_CLIENT, password)
 
     def read(self, lines: list[str]) -> ClientState:
@@ -42,9 +42,9 @@ class Client(Look[ClientState]):
 
 @dataclass(frozen=True)
 class MembersState:
-    """Groups of the directory (name to members), their users (name to uid and gid), and users of the node's own files.
+    """Groups of the directory (name to members), their users (name to uid and gid), and local users (name to uid).
 
-    `away`: why nothing may be concluded from what is missing; None where the directory answers.
+    `away`: why the answer may be incomplete; None if the directory answers.
     """
 
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -54,10 +54,10 @@ class MembersState:
 
 
 class Members(Look[MembersState]):
-    """Who is in groups of a directory. Names are as the directory has them: they may be anything."""
+    """The members of groups of a directory. Names are unchecked and may contain any character."""
 
     def command(self, domain: str, groups: Sequence[str]) -> StringCommand:
-        """Ask for all groups at once; `domain` is what sssd calls the directory."""
+        """Ask for all groups in one command; `domain` is sssd's name of the directory."""
         return ask(_MEMBERS, _PROGRAM, domain, *groups, limit=180)
 
     def read(self, lines: list[str]) -> MembersState:

@@ -1,4 +1,4 @@
-"""What runs in docker."""
+"""The running containers of Docker."""
 
 from pyinfra.api.command import StringCommand
 
@@ -7,10 +7,10 @@ from gpupool.facts.script import ask
 
 
 class Containers(Look[dict[str, str]]):
-    """The running containers by name, with their images. A dockerd that does not run has none, and is not started."""
+    """The images of the running containers, by the container's name; none if dockerd does not run."""
 
     def command(self) -> StringCommand:
-        """Ask a dockerd that runs; the socket would start another. One that gives an error has not answered."""
+        """Ask dockerd only if it runs: its socket would start it. After an error there is no answer."""
         return ask(
             "systemctl is-active --quiet docker.service || set --\n"
             "[ $# -eq 0 ] || docker ps --format '{{.Names}}\t{{.Image}}' || exit 1",

@@ -1,4 +1,4 @@
-"""What a node has of a GPU driver: packages, the module that is loaded, and who may be using it."""
+"""The GPU driver of a node: its packages, the loaded module, and the jobs and processes that may use it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ _LOOK = shell_file(__package__, "driver.sh")
 
 @dataclass(frozen=True)
 class DriverState:
-    """Installed versions by package, the `held` ones among them, and the version of the module that is `loaded`.
+    """Installed versions by package, the `held` packages, and the version of the `loaded` module.
 
-    `nouveau`: that module is loaded. `jobs` have processes here. `open`: slurmd runs, and slurmctld did not say that
-    the node is drained, so that a job may begin at any moment.
+    `nouveau`: that module is loaded. `jobs` have processes here. `open`: slurmd runs, and slurmctld did not report the
+    node as drained, so that a job may begin at any time.
     """
 
     installed: dict[str, str]
@@ -31,10 +31,10 @@ class DriverState:
 
 
 class Driver(Look[DriverState]):
-    """All of it, in one command."""
+    """The state of the GPU driver, in one command."""
 
     def command(self, node: str, packages: Sequence[str]) -> StringCommand:
-        """Ask for packages by name or pattern; `node` is what Slurm calls it."""
+        """Ask for packages by name or pattern; `node` is the node's name in Slurm."""
         return ask(_LOOK, node, *packages)
 
     def read(self, lines: list[str]) -> DriverState:

@@ -1,4 +1,4 @@
-"""The `Extra` that slurmctld keeps of each node, and the state that it has of this node."""
+"""The `Extra` of each node in slurmctld, and the state of this node."""
 
 from pyinfra.api.command import StringCommand
 
@@ -12,7 +12,7 @@ _STATE = shell_file(__package__, "elastic_state.sh")
 
 
 class Stamps(Look[dict[str, str]]):
-    """The `Extra` of each node that has one, by the node's name in Slurm; nothing while no slurmctld answers."""
+    """The `Extra` of each node that has one, by the node's name in Slurm; empty if no slurmctld answers."""
 
     def command(self) -> StringCommand:
         """Ask slurmctld."""
@@ -24,7 +24,7 @@ class Stamps(Look[dict[str, str]]):
 
 
 class OwnState(Look[list[str]]):
-    """The flags of this node's state in Slurm; none while its slurmd does not run, or no slurmctld answers."""
+    """The flags of this node's state in Slurm; none if its slurmd does not run or no slurmctld answers."""
 
     def command(self, node: str) -> StringCommand:
         """Ask slurmctld for `node`, its name in Slurm."""

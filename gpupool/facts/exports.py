@@ -1,4 +1,4 @@
-"""What a fileserver exports by NFS now, and what files of it say."""
+"""The NFS exports of a fileserver: those in force, and those in its files."""
 
 import re
 from collections.abc import Iterator
@@ -15,20 +15,17 @@ _LOOK = shell_file(__package__, "exports.sh")
 
 @dataclass(frozen=True)
 class ExportsState:
-    """`active`: path -> client -> options in force; `named`: file -> path -> clients that the file names."""
+    """`active`: path -> client -> options in force; `named`: file -> path -> clients in the file."""
 
     active: dict[str, dict[str, frozenset[str]]]
     named: dict[str, dict[str, frozenset[str]]]
 
 
 class Exports(Look[ExportsState]):
-    """The export table and the files it is made from, in one command.
-
-    `named` is, by file, each path with the clients that the file names for it.
-    """
+    """The export table and the files from which it was made, in one command."""
 
     def command(self) -> StringCommand:
-        """Ask for both."""
+        """Ask for the table and the files."""
         return ask(_LOOK)
 
     def read(self, lines: list[str]) -> ExportsState:
@@ -51,7 +48,7 @@ _CLIENT = re.compile(r"([^\s(]*)(?:\(([^)]*)\))?")
 
 
 def entries(line: str) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Read one line of exports(5): path, client and options of each client that it names."""
+    """Yield path, client and options for each client of one line of exports(5)."""
     text = line.strip()
     if not text or text.startswith("#"):
         return

@@ -1,4 +1,4 @@
-"""What stands at given paths of a node."""
+"""The files, directories and links at given paths of a node."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ _LOOK = shell_file(__package__, "files.sh")
 
 @dataclass(frozen=True)
 class PathState:
-    """What stands at one path: mode is octal as text ("0644"); text only of files that differ and may be shown."""
+    """The state of one path: `mode` is octal text ("0644"); `text` only for files that differ and may be shown."""
 
     kind: Kind
     owner: str
@@ -32,14 +32,13 @@ class PathState:
 
 
 class Paths(Look[dict[str, PathState]]):
-    """What stands at all these paths, in one command; a path that is not there is not in the answer.
+    """The state of all these paths, in one command; paths that do not exist are missing in the answer.
 
-    `shown` maps the files whose text may be read to the sha256 wanted there: the text comes along only where
-    the file differs.
+    `shown` has the wanted sha256 of each file whose text may be shown: its text is read only if the file differs.
     """
 
     def command(self, paths: Sequence[str], shown: Mapping[str, str] | None = None) -> StringCommand:
-        """Ask for all paths at once."""
+        """Ask for all paths in one command."""
         shown = shown or {}
         same = "".join(f"|{sha} {path}|" for path, sha in shown.items())
         return ask(_LOOK, same, "".join(f"|{path}|" for path in shown), *paths, joint=_JOINT)
@@ -70,7 +69,7 @@ def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str] | None:
     sames = [same for same, *_ in questions]
     wanted = {entry for same in sames for entry in same.split("|") if entry}
     if len({entry.partition(" ")[2] for entry in wanted}) < len(wanted):
-        return None  # one path, two wanted contents: which text is to come along differs
+        return None  # one path with two wanted contents: the questions need different texts
     shown = "".join(shown for _, shown, *_ in questions)
     return ["".join(sames), shown, *dict.fromkeys(path for _, _, *paths in questions for path in paths)]
 

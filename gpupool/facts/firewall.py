@@ -1,4 +1,4 @@
-"""nftables of a node, and from where we came to it."""
+"""The nftables of a node, and the address from which the engine connects to it."""
 
 from ipaddress import ip_address
 
@@ -12,14 +12,14 @@ _CALLER = shell_file(__package__, "caller.sh")
 
 
 class Caller(Look[str]):
-    """The address from which our SSH connection comes, "" where there is none: a node that is this machine."""
+    """The client address of the engine's SSH connection; "" without SSH, if the node is this machine."""
 
     def command(self) -> StringCommand:
-        """Ask the processes above this one."""
+        """Ask the parent processes of the command."""
         return ask(_CALLER)
 
     def read(self, lines: list[str]) -> str:
-        """Read the answer; ValueError where it is no address."""
+        """Read the answer; ValueError if it is not an address."""
         address = lines[0].strip() if lines else ""
         if address:
             ip_address(address.partition("%")[0])
@@ -27,7 +27,7 @@ class Caller(Look[str]):
 
 
 class Emptied(Look[bool]):
-    """Whether a table of family inet is gone although the unit that loads it is active."""
+    """Whether a table of family inet is missing although the unit that loads it is active."""
 
     def command(self, table: str, unit: str) -> StringCommand:
         """Ask systemd and the kernel."""

@@ -1,4 +1,4 @@
-"""What a machine is made of: its kernel says so, and the driver of its GPUs where one is there."""
+"""The hardware of a machine, from its kernel and, if installed, the driver of its GPUs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ _FIELDS = ("name", "uuid", "pci.bus_id")
 class Machine:
     """CPUs in `sockets`, `cores` of each and `threads` of each core; memory and /tmp in MiB; disks by name in bytes.
 
-    `gpus` are the names of NVIDIA's GPUs, "" for one that has none without a driver; `unseen` are those that the driver
-    does not see. `files` are device files of GPUs.
+    `gpus` are the names of NVIDIA's GPUs, "" if a name is unknown without a driver; `unseen` are the PCI addresses of
+    GPUs that the driver does not see. `files` are the device files of GPUs.
     """
 
     arch: str
@@ -37,10 +37,10 @@ class Machine:
 
 
 class Hardware(Look[Machine]):
-    """All of it, in one command."""
+    """The hardware of a machine, in one command."""
 
     def command(self) -> StringCommand:
-        """Ask for it."""
+        """Ask the kernel and the driver."""
         return ask(_LOOK)
 
     def read(self, lines: list[str]) -> Machine:
@@ -70,18 +70,20 @@ class Hardware(Look[Machine]):
 
 
 def _gpus(values: dict[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all GPUs, and the addresses of those that a driver is there for and does not see."""
+    """Return the names of all GPUs, and the addresses of GPUs that the driver does not see; none without driver."""
     slots = [answers.address_of(slot) for slot in values.get("slot", ())]
     listed = {card.address: _in_brackets(card.name) for card in answers.from_lspci(values.get("lspci", ()))}
     seen = answers.from_query(values.get("smi", ()), _FIELDS)
     by_driver = {gpu.address: gpu.model or "" for gpu in seen if gpu.address}
-    addresses = dict.fromkeys((*slots, *by_driver))  # some hypervisors hide the class
+    addresses = dict.fromkeys(
+        (*slots, *by_driver)
+    )  # the PCI class, by which slots are found, is hidden by some hypervisors
     names = tuple(by_driver.get(address) or listed.get(address, "") for address in addresses)
     return names, tuple(slot for slot in slots if slot not in by_driver) if by_driver else ()
 
 
 def _in_brackets(name: str) -> str:
-    """Return the model of lspci's `GA102GL [A40]`; a name without brackets is a number of the vendor's."""
+    """Return the model of lspci's `GA102GL [A40]`, "" for a name without brackets: lspci does not know the model."""
     _, bracket, rest = name.partition("[")
     return rest.partition("]")[0] if bracket else ""
 

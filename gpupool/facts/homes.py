@@ -1,4 +1,4 @@
-"""Home directories: whose they are and which keys they let in, all in one look."""
+"""Home directories: owner, mode and authorized keys."""
 
 import base64
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
-#: Bytes of an authorized_keys that are read: a larger one is its owner's own affair.
+#: Maximum size in bytes of an authorized_keys that is read; gpupool does not manage larger ones.
 LARGEST = 65536
 
 _LOOK = shell_file(__package__, "homes.sh")
@@ -19,8 +19,8 @@ _LOOK = shell_file(__package__, "homes.sh")
 class HomeState:
     """Numeric owner and group, mode as octal text, and the lines of ~/.ssh/authorized_keys.
 
-    `keys` is None where that is no plain file, is behind a link, has more than `LARGEST` bytes or cannot be read:
-    nothing may be concluded from it, and nobody but its owner should touch it.
+    `keys` is None if that is not a plain file, is behind a link, has more than `LARGEST` bytes or cannot be read:
+    then the keys are unknown, and only the owner should change the file.
     """
 
     uid: int
@@ -30,7 +30,7 @@ class HomeState:
 
 
 class Homes(Look[dict[str, HomeState]]):
-    """Path to state of the homes that are there."""
+    """The states of the home directories that exist, by path."""
 
     def command(self, paths: list[str]) -> StringCommand:
         """Ask for each path."""

@@ -1,6 +1,6 @@
-"""SSH host keys: a node's own, and those that it knows of others. Public halves only, and nothing but keys.
+"""SSH host keys: a node's own, and its known hosts; public keys only.
 
-What a node says goes into files of all others: a line of it that is not wholly one key of a known kind is nothing.
+Keys of one node are written to files of all others: so a line that is not exactly one key of a known kind is ignored.
 """
 
 import binascii
@@ -15,7 +15,7 @@ from gpupool.facts.script import ask
 
 ETC = "/etc/ssh"
 KNOWN = f"{ETC}/ssh_known_hosts"
-#: One key of each is taken, so that a node has five lines at most.
+#: One key of each kind is used, so that a node has five lines at most.
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 _LONGEST = 4096  # characters; an RSA key of 16384 bits has 2800
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -25,7 +25,7 @@ for file in "$1"/ssh_host_*_key.pub; do
   if [ -f "$file" ]; then printf '%s\n' "$(head -c 8192 -- "$file" | head -n 1 | cut -d ' ' -f 1,2)"; fi
 done
 """
-# a link is not followed: it may lead to a server that is away
+# a link is not followed: it may lead to a file server that does not answer
 _OTHERS = 'if [ -f "$1" ] && [ ! -L "$1" ]; then head -c 16777216 -- "$1"; echo; fi'
 
 
@@ -33,7 +33,7 @@ class HostKeys(Look[tuple[str, ...]]):
     """The node's own keys, each as "kind base64"."""
 
     def command(self) -> StringCommand:
-        """Ask for the first line of each public half."""
+        """Ask for the first line of each public key file."""
         return ask(_OWN, ETC)
 
     def read(self, lines: list[str]) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class HostKeys(Look[tuple[str, ...]]):
 
 
 class KnownHosts(Look[dict[str, tuple[str, ...]]]):
-    """The keys that the node knows of all hosts, by the first name of their lines."""
+    """The keys in the node's file of known hosts, by the first name of each line."""
 
     def command(self) -> StringCommand:
         """Ask for the whole file."""
@@ -77,5 +77,5 @@ def _is_key(kind: str, text: str) -> bool:
         blob = b64decode(text, validate=True)
     except binascii.Error:
         return False
-    # a key begins with the length and the name of its own kind
+    # a key begins with the length and the name of its kind
     return blob.startswith(len(kind).to_bytes(4, "big") + kind.encode()) and b64encode(blob).decode() == text

@@ -1,4 +1,4 @@
-"""What slurmctld runs with, and slurm.conf beside it."""
+"""The configuration with which slurmctld runs, and the file slurm.conf."""
 
 from pyinfra.api.command import StringCommand
 
@@ -7,16 +7,16 @@ from gpupool.facts.script import ask
 from gpupool.programs.drift.state import SlurmState, state_of
 from gpupool.shell import shell_file
 
-PATIENCE = 15  # seconds for each of its answers
+PATIENCE = 15  # seconds for each answer of slurmctld
 
 _LOOK = shell_file(__package__, "live.sh")
 
 
 class LiveSlurm(Look[SlurmState]):
-    """All of it in one command."""
+    """The state of slurmctld and its file, in one command."""
 
     def command(self, path: str) -> StringCommand:
-        """Ask for the file at `path` and for what slurmctld says."""
+        """Ask for the file at `path` and for slurmctld's configuration, partitions and nodes."""
         return ask(_LOOK, path, str(PATIENCE), limit=4 * PATIENCE)
 
     def read(self, lines: list[str]) -> SlurmState:

@@ -1,4 +1,4 @@
-"""What all facts share: an answer that was cut short is None, whatever came of it."""
+"""The base class of all facts: an incomplete answer is None."""
 
 from typing import TypeVar
 
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 class Look(FactBase[T | None]):
-    """A fact that one `ask` answers. None when the node did not answer, or its answer was cut short."""
+    """A fact from one `ask`; None if the node did not answer or the answer is incomplete."""
 
     def process(self, output: list[str]) -> T | None:
-        """Read the answer if it is whole."""
+        """Read the answer if it is complete."""
         lines = whole(output)
         return None if lines is None else self.read(lines)
 
     def read(self, lines: list[str]) -> T:
-        """Return what the lines of a whole answer say."""
+        """Return the value of the fact from the lines of a complete answer."""
         raise NotImplementedError

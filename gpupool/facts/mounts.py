@@ -1,4 +1,4 @@
-"""What is mounted on a node, and what systemd has been told to mount."""
+"""The mounts of a node, and its mount units of systemd."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ _LOOK = shell_file(__package__, "mounts.sh")
 
 @dataclass(frozen=True)
 class Mounted:
-    """One mount: what (`source`, `root` within it), how, and the number of the file system (`device`).
+    """One mount: `source` and the `root` within it, type, options, and the number of the file system (`device`).
 
-    `options` are those of this mount, `inner` those of its file system: the kernel's own words.
+    `options` are the options of this mount, `inner` those of its file system, as the kernel prints them.
     """
 
     path: str
@@ -32,7 +32,7 @@ class Mounted:
 
 @dataclass(frozen=True)
 class MountUnit:
-    """A unit of a mount: the text of our file ("" when there is none) and systemd's words for its states."""
+    """A mount unit: the text of gpupool's file ("" if there is none), and its states in systemd's words."""
 
     text: str
     active: str
@@ -42,27 +42,27 @@ class MountUnit:
 
 @dataclass(frozen=True)
 class MountState:
-    """Everything mounted, in order, later ones on top; and the units asked for, by name."""
+    """All mounts in order, later ones on top; and the requested units by name."""
 
     mounted: tuple[Mounted, ...]
     units: dict[str, MountUnit]
 
     def at(self, path: str) -> Mounted | None:
-        """Return what is mounted exactly at `path` (the topmost), or None; a place that systemd watches is free."""
+        """Return the topmost mount exactly at `path`, or None; systemd's automount point alone counts as None."""
         topmost = next((mount for mount in reversed(self.mounted) if mount.path == path), None)
         return None if topmost is not None and topmost.fstype == "autofs" and topmost.source == "systemd-1" else topmost
 
     def holding(self, path: str) -> Mounted | None:
-        """Return the mount that `path` lies in."""
+        """Return the mount that contains `path`."""
         inside = [mount for mount in self.mounted if f"{path}/".startswith(f"{mount.path.rstrip('/')}/")]
         return max(reversed(inside), key=lambda mount: len(mount.path), default=None)
 
 
 class Mounts(Look[MountState]):
-    """All mounts and the named units of mounts, in one command."""
+    """All mounts and the named mount units, in one command."""
 
     def command(self, units: Sequence[str] = ()) -> StringCommand:
-        """Ask for all at once."""
+        """Ask for the mounts and the units."""
         return ask(_LOOK, UNITS, *units)
 
     def read(self, lines: list[str]) -> MountState:
@@ -93,13 +93,13 @@ _PROBE = shell_file(__package__, "mounts_alive.sh")
 
 
 class Alive(Look[dict[str, str | None]]):
-    """Of these mounts (path: unit and seconds to wait) what keeps each from being used: "" for nothing.
+    """Why each of these mounts (path: unit and seconds to wait) cannot be used, by path; "" if it can.
 
-    None stands for a path where nothing is mounted, nor will be when somebody looks.
+    None for a path without a mount or an automount.
     """
 
     def command(self, mounts: Mapping[str, tuple[str, int]]) -> StringCommand:
-        """Ask all at once."""
+        """Ask for all mounts in one command."""
         arguments = [
             word
             for path, (unit, seconds) in mounts.items()
@@ -127,7 +127,7 @@ def mount_of(line: str) -> Mounted:
 
 
 def as_in_mountinfo(path: str) -> str:
-    """Return a path as the kernel writes it there."""
+    """Return a path as the kernel writes it in /proc/self/mountinfo."""
     return re.sub(r"[ \t\n\\]", lambda match: f"\\{ord(match[0]):03o}", path)
 
 

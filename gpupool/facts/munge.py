@@ -1,4 +1,4 @@
-"""The munge key of a node: whether it is there and fit for use, never the key itself."""
+"""The state of a node's munge key, without the key."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ KEY = "/etc/munge/munge.key"
 
 @dataclass(frozen=True)
 class KeyState:
-    """`sha256` is "" when there is no key; mode is octal as text; `size` in bytes."""
+    """`sha256` is "" if there is no key; `mode` is octal text; `size` in bytes."""
 
     sha256: str = ""
     owner: str = ""
@@ -25,7 +25,7 @@ class MungeKey(Look[KeyState]):
     """The state of a node's munge key."""
 
     def command(self) -> StringCommand:
-        """Ask for the key's sum and rights."""
+        """Ask for the key's sha256, owner, mode and size."""
         return ask(
             f"if [ -f {KEY} ]; then "
             f"printf '%s %s\\n' \"$(sha256sum < {KEY} | cut -c-64)\" \"$(stat -c '%U %G %a %s' {KEY})\"; fi"

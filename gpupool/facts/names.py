@@ -1,4 +1,4 @@
-"""What a node calls itself now."""
+"""The current host name of a node."""
 
 from pyinfra.api.command import StringCommand
 
@@ -7,7 +7,7 @@ from gpupool.facts.script import ask
 
 
 class KernelName(Look[str]):
-    """The host name that the kernel has."""
+    """The host name in the kernel."""
 
     def command(self) -> StringCommand:
         """Ask the kernel, not a file."""

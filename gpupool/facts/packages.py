@@ -1,4 +1,4 @@
-"""Which Debian packages a node has, and whether its package system was left in the middle of something."""
+"""The Debian packages of a node, and whether dpkg was interrupted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
-#: What our own /usr/sbin/policy-rc.d says of itself.
+#: A line of gpupool's /usr/sbin/policy-rc.d, by which it is recognized.
 POLICY_MARK = "gpupool: no service starts because a package was installed"
-#: Held by each script of ours that has apt do something, until its end.
+#: Lock file of all gpupool scripts that run apt.
 LOCK = "/var/lib/gpupool-packages.lock"
 
 _LOOK = shell_file(__package__, "packages.sh")
@@ -19,7 +19,7 @@ _LOOK = shell_file(__package__, "packages.sh")
 
 @dataclass(frozen=True)
 class PackageState:
-    """Installed versions by package name; `unfinished`: dpkg must configure first; `leftover`: of a killed run."""
+    """Installed versions by package; `unfinished`: dpkg must configure; `leftover`: policy-rc.d of a killed run."""
 
     installed: dict[str, str]
     unfinished: bool = False
@@ -30,14 +30,14 @@ class Packages(Look[PackageState]):
     """The state of the named packages, in one command."""
 
     def command(self, packages: Sequence[str]) -> StringCommand:
-        """Ask for all packages at once."""
+        """Ask for all packages in one command."""
         return ask(_LOOK, POLICY_MARK, *packages)
 
     def read(self, lines: list[str]) -> PackageState:
         """Read the answer."""
         rows = [line.split("\t") for line in lines]
         return PackageState(
-            # second letter: the state it is in; "hi " (held, installed) counts as installed too
+            # the second letter is the state; "hi " (held, installed) counts as installed, too
             installed={row[2]: row[3] for row in rows if row[0] == "package" and row[1][1:2] == "i"},
             unfinished=["unfinished"] in rows,
             leftover=["leftover"] in rows,
@@ -46,17 +46,17 @@ class Packages(Look[PackageState]):
 
 @dataclass(frozen=True)
 class FetchedState:
-    """Whether a package is installed, and the sha256 of the file that it came from, as far as that is noted."""
+    """Whether a package is installed, and the sha256 of its file, "" if that was not recorded."""
 
     installed: bool
     sha256: str = ""
 
 
 class FetchedPackage(Look[FetchedState]):
-    """A package that comes from an address; `folder` has the notes."""
+    """A package that was downloaded from a URL; `folder` has the recorded sha256."""
 
     def command(self, package: str, folder: str) -> StringCommand:
-        """Ask for the package and its note."""
+        """Ask for the package and its recorded sha256."""
         return ask(
             "dpkg-query -W -f='${db:Status-Abbrev}\\n' \"$1\" 2>/dev/null | cut -c2 | sed 's/^i$/installed/'\n"
             'if [ -e "$2/$1" ]; then cat "$2/$1"; fi',

@@ -1,4 +1,4 @@
-"""Whether a user has a password on a node; no hash ever leaves it."""
+"""Whether a user has a password on a node; no hash leaves the node."""
 
 from typing import Literal
 
@@ -8,14 +8,14 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
-#: absent: no such user here; none; first: one that has to be changed at the next login; own: the user's own.
+#: absent: no such user; none: no password; first: must be changed at the next login; own: the user's own password.
 State = Literal["absent", "none", "first", "own"]
 
 _STATE = shell_file(__package__, "passwords.sh")
 
 
 class Password(Look[State]):
-    """What kind of password a user has, in the node's own files."""
+    """The kind of password that a user has in the node's own files."""
 
     def command(self, user: str) -> StringCommand:
         """Ask for one user."""

@@ -1,4 +1,4 @@
-"""The partitions of slurmctld, its nodes, and the jobs in them, pending or running."""
+"""The partitions and nodes of slurmctld, and their pending and running jobs."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from gpupool.shell import shell_file
 from gpupool.slurm import jobs, nodes, partitions
 from gpupool.slurm.tres import gpus_of_gres
 
-PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
+PATIENCE = 5  # seconds; a running slurmctld answers in milliseconds, and without one Slurm's commands wait long
 
 _LOOK = shell_file(__package__, "queue.sh")
 _COLUMNS = "%i|%T|%u|%a|%q|%P|%N|%n"
@@ -18,7 +18,7 @@ _COLUMNS = "%i|%T|%u|%a|%q|%P|%N|%n"
 
 @dataclass(frozen=True)
 class Job:
-    """A job, or the waiting rest of an array: `nodes` it has, or needs (`running` False) by its own words."""
+    """A job, or the pending rest of an array; `nodes` are its nodes if `running`, else the nodes that it requests."""
 
     id: str
     running: bool
@@ -31,7 +31,7 @@ class Job:
 
 @dataclass(frozen=True)
 class NodeShape:
-    """What a job's allocation on a node rests on: logical CPUs and GPUs by type ("" where they have none)."""
+    """The resources of a node that affect allocations: logical CPUs, and GPUs by type ("" without a type)."""
 
     cpus: int
     gpus: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class NodeShape:
 
 @dataclass(frozen=True)
 class QueueState:
-    """`answers`: a slurmctld was there to ask; everything is empty without one."""
+    """`answers`: a slurmctld answered; without one, everything else is empty."""
 
     answers: bool = False
     partitions: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class QueueState:
 
 
 class Queue(Look[QueueState]):
-    """Everything in one command, on any node that has slurm.conf."""
+    """Partitions, nodes and jobs in one command, on any node that has slurm.conf."""
 
     def command(self) -> StringCommand:
         """Ask the slurmctld of this node's slurm.conf, if there is one."""

@@ -1,4 +1,4 @@
-"""What the files of a unit hold, and what they held when it last read them, as far as that is kept."""
+"""The texts of a unit's files: now, and when the unit last read them, as far as these were kept."""
 
 import base64
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ _LOOK = shell_file(__package__, "reading.sh")
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file's text now (None: there is none), and all texts known of it by their sha256."""
+    """A file's current text (None: no such file), and all its known texts by their sha256."""
 
     now: str | None
     known: dict[str, str]
 
 
 class Reading(Look[dict[str, ReadFile]]):
-    """The texts of files, and those that are kept for a unit, by path."""
+    """The current texts of files and the texts that were kept for a unit, by path."""
 
     def command(self, unit: str, paths: Sequence[str]) -> StringCommand:
-        """Ask for all of them at once."""
+        """Ask for all files in one command."""
         return ask(_LOOK, STAMPS, unit, *paths)
 
     def read(self, lines: list[str]) -> dict[str, ReadFile]:

@@ -1,4 +1,4 @@
-"""The files and links that gpupool has put on a node, as it recorded them, and what is at these paths now."""
+"""The files and links that gpupool has put on a node, from its record, and the current state of these paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _LOOK = shell_file(__package__, "record.sh")
 
 @dataclass(frozen=True)
 class Entry:
-    """A path of the record: what gpupool put there, and what is there now (sha256, "-> target", "other", or "").
+    """A path of the record: what gpupool put there, and what is there now (sha256, "-> target", "other" or "").
 
-    `put` is "replaced" where something else was there before gpupool came.
+    `put` is "replaced" if gpupool replaced a file that it had not made.
     """
 
     path: str
@@ -27,7 +27,7 @@ class Entry:
 
     @property
     def untouched(self) -> bool:
-        """Whether it is still what gpupool put there, and nothing else was there before."""
+        """Whether the path is as gpupool put it, and gpupool replaced nothing there."""
         return self.put == self.now
 
 
@@ -35,7 +35,7 @@ class Unwanted(Look[list[Entry]]):
     """The entries of the record that are not among the wanted paths."""
 
     def command(self, wanted: Sequence[str]) -> StringCommand:
-        """Ask for all but these paths."""
+        """Ask for all recorded paths except these."""
         return ask(_LOOK, RECORD, "".join(f"|{path}" for path in wanted) + "|")
 
     def read(self, lines: list[str]) -> list[Entry]:

@@ -1,6 +1,6 @@
-"""The reservations that slurmctld has, and which of them gpupool has made.
+"""The reservations in slurmctld, and which of them gpupool has created.
 
-`ask_text` and `read` do without pyinfra what the fact does.
+`ask_text` and `read` do the same without pyinfra.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from gpupool.facts.script import ask, whole
 from gpupool.shell import shell_file
 from gpupool.slurm import reservations
 
-#: The names and starts of those that gpupool has made, a line each; `operations.reservations` writes it.
+#: Names and starts of the reservations that gpupool has created, one per line; written by `operations.reservations`.
 RECORD = "/var/lib/gpupool/reservations"
 EVERY = ("DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "HOURLY")
 _OURS = ("MAINT", "IGNORE_JOBS", "FLEX")
@@ -23,10 +23,10 @@ _LOOK = shell_file(__package__, "reservations.sh")
 
 @dataclass(frozen=True)
 class Live:
-    """A reservation as slurmctld has it: the next time that it comes, or the present one; durations in seconds.
+    """A reservation in slurmctld, in its current or next period; durations in seconds.
 
-    Names are in order. `chosen`: its nodes were named, and not chosen by Slurm. `flags`: those that the inventory has
-    words for.
+    Names are sorted. `chosen`: its nodes were given, not selected by Slurm. `flags`: the flags that the inventory can
+    set.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Live:
 
 @dataclass(frozen=True)
 class ReservationsState:
-    """`now` on the node's clock; `made`: the starts of gpupool's own by name; `trouble`: why slurmctld says nothing."""
+    """`now` on the node's clock; `made`: starts of gpupool's reservations by name; `trouble`: why none were read."""
 
     now: datetime | None = None
     made: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class ReservationsState:
 
 
 class Reservations(Look[ReservationsState]):
-    """All at once; nothing is asked where none is `wanted` and gpupool has made none."""
+    """All reservations; slurmctld is not asked if none is `wanted` and gpupool has created none."""
 
     def command(self, wanted: bool) -> StringCommand:
         """Ask slurmctld, and read the record."""
@@ -67,12 +67,12 @@ class Reservations(Look[ReservationsState]):
 
 
 def ask_text() -> str:
-    """Return the shell text that asks; `read` takes what it prints."""
+    """Return the shell text that asks for the reservations; `read` parses its output."""
     return str(ask(_LOOK, RECORD, "wanted").get_raw_value())
 
 
 def read(output: str) -> ReservationsState | None:
-    """Read what `ask_text` printed; None when the answer was cut short."""
+    """Return the state from the output of `ask_text`; None if the output is incomplete."""
     lines = whole(output.splitlines())
     return None if lines is None else _state(lines)
 

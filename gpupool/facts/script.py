@@ -1,4 +1,4 @@
-"""How a fact asks a node: one shell script, its values as quoted arguments, a time limit on the node itself."""
+"""The command of a fact: one shell script with quoted arguments, which is killed on the node after a time limit."""
 
 import re
 import shlex
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import QuoteString, StringCommand
 
-#: Last line of every answer. Without it the answer was cut short and nothing may be concluded from it.
+#: Last line of every answer. Without it, the answer is incomplete and is not used.
 END = "gpupool-end"
 _LIMITED = re.compile(r"\btimeout -s KILL (\d+) sh -c ")
 
 
 @dataclass(frozen=True)
 class Joint:
-    """How several questions of the same script are asked as one.
+    """Two functions with which several questions of the same script are merged into one.
 
-    `merge` returns the values of the one question from those of all, None where that cannot be; `part` returns of the
-    lines of its answer those that answer the question with these values. ValueError if a line makes no sense.
+    `merge` returns the values of the merged question, None if it is not possible; `part` returns the lines of its
+    answer that belong to a question with the given values. ValueError if a line is not valid.
     """
 
     merge: Callable[[Sequence[Sequence[str]]], Sequence[str] | None]
@@ -34,7 +34,7 @@ class Question(StringCommand):
 
     @property
     def part(self) -> str:
-        """The same question within a script: a shell is forked for it, which is not killed after `limit`."""
+        """The question as part of a script: it runs in a subshell, without the time limit."""
         return f"(set -- {shlex.join(self.values)}\n{_to_the_end(self.text)}) </dev/null"
 
 
@@ -43,9 +43,9 @@ def _to_the_end(text: str) -> str:
 
 
 def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) -> Question:
-    """Run `text` under sh with `values` as $1, $2, …; it is killed on the node after `limit` seconds.
+    """Return the question that runs `text` under sh with `values` as $1, $2, …
 
-    With `joint` the engine may ask several questions of this script in one.
+    The node kills it after `limit` seconds. With `joint`, the engine may merge several questions of this script.
     """
     return Question(text, values, limit, joint)
 
@@ -53,19 +53,19 @@ def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) ->
 def killed_after(limit: int, text: str) -> StringCommand:
     """Return the command that runs `text` under sh and kills it after `limit` seconds.
 
-    A hung NFS server hangs stat for ever; a dead look is better than a run that never ends.
+    Without a limit, `stat` would block forever while an NFS server hangs.
     """
     return StringCommand("timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(text))
 
 
 def limit_of(command: str) -> int | None:
-    """Return the seconds that `ask` gave a command on the node; None for a command of somebody else's."""
+    """Return the limit of a command of `ask`, in seconds; None for other commands."""
     match = _LIMITED.search(command)
     return int(match[1]) if match else None
 
 
 def whole(output: list[str]) -> list[str] | None:
-    """Return the lines of the answer without its end mark, or None when it was cut short."""
+    """Return the lines of the answer without its end mark; None if the answer is incomplete."""
     if not output or output[-1].strip() != END:
         return None
     return output[:-1]

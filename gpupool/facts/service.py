@@ -1,4 +1,4 @@
-"""What systemd says of one unit, and with which files it last started."""
+"""The state of a systemd unit, and the files with which it last started."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
 
-#: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
+#: Folder of the stamps: one file per unit, with the invocation in the first line, then the output of sha256sum.
 STAMPS = "/var/lib/gpupool/units"
-#: What stands in a stamp, and in `WatchedFile.sha256`, for a file that is not there.
+#: The value in a stamp, and in `WatchedFile.sha256`, for a missing file.
 ABSENT = "-"
 
 _LOOK = shell_file(__package__, "service.sh")
@@ -20,7 +20,7 @@ _LOOK = shell_file(__package__, "service.sh")
 
 @dataclass(frozen=True)
 class WatchedFile:
-    """A file that a unit reads: its sha256 (ABSENT when it is not there) and when it was last written (Unix time)."""
+    """A file that a unit reads: its sha256 (ABSENT if it is missing) and its modification time (Unix time)."""
 
     sha256: str
     written: float
@@ -28,9 +28,9 @@ class WatchedFile:
 
 @dataclass(frozen=True)
 class UnitState:
-    """One unit: systemd's own words for its states, when it began to start, and its stamp.
+    """One unit: its states in systemd's words, the Unix time of its start, and its stamp.
 
-    `stamp_invocation` and `stamp_sums` (path -> sha256) say with which files it was last (re)started by us.
+    `stamp_invocation` and `stamp_sums` (path -> sha256) record the files of the last (re)start by gpupool.
     """
 
     load: str = "not-found"
@@ -48,7 +48,7 @@ class Unit(Look[UnitState]):
     """One unit and the files it reads, in one command."""
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
-        """Ask for the unit, its stamp and its files at once."""
+        """Ask for the unit, its stamp and its files."""
         return ask(_LOOK, STAMPS, unit, "--", *paths, joint=_JOINT)
 
     def read(self, lines: list[str]) -> UnitState:
@@ -101,13 +101,13 @@ _JOINT = Joint(_merged, _part)
 
 
 class UnitFiles(Look[dict[str, str]]):
-    """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), as far as they are there.
+    """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), for units that exist.
 
-    As the files say now: of a loaded unit systemd remembers what they said.
+    The current state of the files: for a loaded unit, `systemctl show` has an older one.
     """
 
     def command(self, units: Sequence[str]) -> StringCommand:
-        """Ask for all units at once."""
+        """Ask for all units in one command."""
         return ask('systemctl list-unit-files --no-legend --plain -- "$@" || :', *units)
 
     def read(self, lines: list[str]) -> dict[str, str]:
@@ -116,7 +116,7 @@ class UnitFiles(Look[dict[str, str]]):
 
 
 def _unix(text: str) -> float:
-    # "Sat 2026-11-21 08:03:53.123456 UTC"; empty or "n/a" when it never started
+    # "Sat 2026-11-21 08:03:53.123456 UTC"; empty or "n/a" if the unit has never started
     parts = text.split()
     if len(parts) != 4:
         return 0.0

@@ -1,4 +1,4 @@
-"""What a node has of Slurm's packages and daemons, and what a step to another release would do there."""
+"""Slurm's packages and daemons on a node, and the changes of an upgrade step to another release."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from gpupool.facts.packages import LOCK
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file, values
 
-#: Where a node keeps the files of a step: `new` for it, `old` for the way back, and notes.
+#: Folder of the files of a step: `new` packages, `old` packages for a rollback, and notes.
 FOLDER = "/var/lib/gpupool/slurm-upgrade"
-#: Seconds for a look: lists of packages may be fetched for it.
+#: Time limit of the fact: it may have to download package lists.
 SECONDS = 600
 
 _LOOK = values(lock=LOCK) + shell_file(__package__, "slurm_packages.sh")
@@ -21,7 +21,7 @@ _LOOK = values(lock=LOCK) + shell_file(__package__, "slurm_packages.sh")
 
 @dataclass(frozen=True)
 class Daemon:
-    """A unit of Slurm as systemd has it; `outdated` where it runs with a program that has been replaced."""
+    """A systemd unit of Slurm; `outdated` if it runs with a program that has been replaced on disk."""
 
     active: str
     outdated: bool = False
@@ -29,11 +29,11 @@ class Daemon:
 
 @dataclass(frozen=True)
 class SlurmPackages:
-    """Packages by name: their versions as installed, as wanted for the step, and as others are added with them.
+    """Versions of packages by name: `installed`, `wanted` for the step, and `added` as dependencies.
 
-    `replaced` is (old, new) of all that the step replaces, `removed` (old, whether apt had installed it by itself).
-    `none` are those of which apt knows no version of the release, `refused` apt's reasons not to do it. `fetched`:
-    all files of the step are at hand; `back` are versions that the way back lacks. `kept`: a step has left files.
+    `replaced` are (old, new) versions, `removed` (old version, whether it was installed automatically). `none` are
+    packages for which apt has no version of the release, `refused` are apt's reasons against the step. `fetched`: all
+    files of the step were downloaded. `back`: versions missing for a rollback. `kept`: a step has left files.
     """
 
     installed: dict[str, str] = field(default_factory=dict)
@@ -52,20 +52,20 @@ class SlurmPackages:
 
     @property
     def releases(self) -> dict[str, str]:
-        """Return the release of each installed package, such as 24.11, without libraries: several may be there."""
+        """The release of each installed package, such as 24.11, without libraries, which may have several releases."""
         return {name: release_of(it) for name, it in self.installed.items() if not name.startswith("libslurm")}
 
 
 def release_of(version: str) -> str:
-    """Return the release of a version of a Debian package: 24.11 of 1:24.11.5-4."""
+    """Return the release in a Debian package's version: 24.11 in 1:24.11.5-4."""
     return ".".join(version.partition(":")[2 if ":" in version else 0].split(".")[:2])
 
 
 class Slurm(Look[SlurmPackages]):
-    """Slurm on one node, in one command."""
+    """Slurm's packages and daemons on one node, in one command."""
 
     def command(self, release: str) -> StringCommand:
-        """Ask what is there, and what the step to a release would do."""
+        """Ask for the packages and daemons, and for the changes of the step to a release."""
         return ask(_LOOK, release, FOLDER, limit=SECONDS, joint=_JOINT)
 
     def read(self, lines: list[str]) -> SlurmPackages:
@@ -93,7 +93,7 @@ class Slurm(Look[SlurmPackages]):
 
 
 def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str] | None:
-    """Return the one question that answers all; apt takes seconds for each that has a release."""
+    """Return the values of the merged question; apt needs seconds for each question with a release."""
     releases = {release for release, _ in questions} - {""}
     return None if len(releases) > 1 else ["".join(releases), FOLDER]
 

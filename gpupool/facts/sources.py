@@ -1,4 +1,4 @@
-"""Which of apt's sources and keys a node has, and with which of them its package lists were last read."""
+"""The apt sources and keys of a node, and those with which its package lists were last updated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
-#: One line a file, as in `Sources`: those that our last `apt-get update` has read.
+#: One line per file, as in `Sources`: the files that gpupool's last `apt-get update` has read.
 STAMP = "/var/lib/gpupool/apt-sources"
-#: What is said of a file that is not there.
+#: The value for a missing file.
 ABSENT = "-"
 
 _LOOK = shell_file(__package__, "sources.sh")
@@ -19,7 +19,7 @@ _LOOK = shell_file(__package__, "sources.sh")
 
 @dataclass(frozen=True)
 class SourceState:
-    """By path the sha256 of the files that are there now, and of those that apt has read."""
+    """The sha256 of files by path: `now` for the current files, `read` when apt last read them."""
 
     now: dict[str, str] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Sources(Look[SourceState]):
     """Sources and keys, in one command."""
 
     def command(self, paths: Sequence[str]) -> StringCommand:
-        """Ask for all files at once."""
+        """Ask for all files in one command."""
         return ask(_LOOK, STAMP, *paths)
 
     def read(self, lines: list[str]) -> SourceState:

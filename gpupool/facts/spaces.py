@@ -1,4 +1,4 @@
-"""Folders as spaces need them: whose they are by number, and which groups their ACL names."""
+"""Folders of spaces: their numeric owner and group, and the groups in their ACL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _KINDS = {"f": "file", "d": "directory", "l": "link"}
 
 @dataclass(frozen=True)
 class FolderState:
-    """What stands there: kind, numeric owner and group, mode (octal as text), groups that may write by ACL."""
+    """The state of a path: kind, numeric owner and group, mode (octal text), and groups that may write by ACL."""
 
     kind: str
     uid: int
@@ -25,10 +25,10 @@ class FolderState:
 
 
 class Folders(Look[dict[str, FolderState]]):
-    """What stands at these paths, in one command; a path that is not there is not in the answer."""
+    """The state of these paths, in one command; paths that do not exist are missing in the answer."""
 
     def command(self, paths: Sequence[str]) -> StringCommand:
-        """Ask for all paths at once."""
+        """Ask for all paths in one command."""
         return ask(_LOOK, *paths)
 
     def read(self, lines: list[str]) -> dict[str, FolderState]:

@@ -1,4 +1,4 @@
-"""Subordinate numbers of users and groups (subuid(5)): which of them users may use in a namespace of their own."""
+"""Subordinate uids and gids (subuid(5)): the numbers that users may use in a user namespace."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _LOOK = shell_file(__package__, "subordinate.sh")
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `first`, `count` of them; `owner` is a name, or a number as text."""
+    """The range of `count` numbers from `first`; `owner` is a name, or a number as text."""
 
     owner: str
     first: int
@@ -33,7 +33,7 @@ class Subordinate(Look[SubordinateState]):
     """The ranges of a node, in one command."""
 
     def command(self) -> StringCommand:
-        """Ask for all at once."""
+        """Ask for both files and the numbers of users and groups."""
         return ask(_LOOK)
 
     def read(self, lines: list[str]) -> SubordinateState:

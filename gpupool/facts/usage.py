@@ -1,4 +1,4 @@
-"""What the disk-usage.txt files of a node say."""
+"""The contents of the disk-usage.txt files of a node."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 
-# the program looks only at trees whose file system answers; the limit is for one that stops to meanwhile
+# the program skips trees whose file system does not answer; the limit is for a file system that fails meanwhile
 _LOOK = """
 if [ -r "$2" ]; then PYTHONPATH=$1 python3 -P -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
 """
@@ -17,7 +17,7 @@ _PATIENCE = 120
 
 @dataclass(frozen=True)
 class UsedDirectory:
-    """One directory: `top` and `path` below it on that node, KiB, when that was counted, and who owns it."""
+    """One directory: `top` and `path` below it on that node, its size in KiB, the time of the count, and its owner."""
 
     top: str
     path: str
@@ -28,7 +28,7 @@ class UsedDirectory:
 
 @dataclass(frozen=True)
 class LeftDirectory:
-    """One directory that the last count gave no file, `path` below `top` ("" for all of it): who owns it, and why."""
+    """One directory without a file after the last count: `path` below `top` ("" for all of it), its owner, and why."""
 
     top: str
     path: str
@@ -38,9 +38,9 @@ class LeftDirectory:
 
 @dataclass(frozen=True)
 class UsageState:
-    """All of a node: directories, how many have no report yet by `top`, and why some tops could not be read.
+    """The usage of a node: directories, the number without a report by `top`, and why a `top` could not be read.
 
-    `absent`: nothing counts there, or not yet. `left`: those that the last count gave no file.
+    `absent`: the program is not installed, or not yet. `left`: directories without a file after the last count.
     """
 
     directories: tuple[UsedDirectory, ...] = ()
@@ -51,10 +51,10 @@ class UsageState:
 
 
 class Usage(Look[UsageState]):
-    """What the program in `home` says with its `settings`."""
+    """The report of the usage program in `home` with its `settings`."""
 
     def command(self, home: str, settings: str) -> StringCommand:
-        """Ask for all trees at once."""
+        """Ask for all trees in one command."""
         return ask(_LOOK, home, settings, limit=_PATIENCE)
 
     def read(self, lines: list[str]) -> UsageState:

@@ -1,4 +1,4 @@
-"""Users and groups of a node, as its name service knows them."""
+"""Users and groups of a node, from its name service."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file, values
 
-#: Ends of access that gpupool has set, one a line: NAME:DAYS. Another's are left alone.
+#: Ends of access that gpupool has set, one per line: NAME:DAYS. Ends set by others are not changed.
 ENDS = "/var/lib/gpupool/ends"
 _LOOK = values(ends=ENDS) + shell_file(__package__, "users.sh")
 
@@ -35,7 +35,7 @@ class GroupState:
 
 @dataclass(frozen=True)
 class AccountState:
-    """Users and groups by name; `ends` are users' first days without log-in, `set_ends` those that we have set.
+    """Users and groups by name; `ends` are users' first days without login, `set_ends` the ends set by gpupool.
 
     Both count days since 1970, as shadow(5) does.
     """
@@ -50,7 +50,7 @@ class Accounts(Look[AccountState]):
     """The users and groups with these names or numbers, in one command."""
 
     def command(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> StringCommand:
-        """Ask for all at once; a number finds whoever has that number."""
+        """Ask for all in one command; a number finds the user or group with that number."""
         return ask(_LOOK, str(len(users)), *users, *groups)
 
     def read(self, lines: list[str]) -> AccountState:

@@ -1,4 +1,4 @@
-"""What ZFS of a node holds: pools with their disks, datasets with their properties, and what lies on disks for it."""
+"""ZFS of a node: pools with their disks, datasets with their properties, and the contents of other disks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _DATASETS = _HEAD + shell_file(__package__, "zfs_datasets.sh")
 
 @dataclass(frozen=True)
 class Use:
-    """What somebody uses of a dataset and may use, in bytes and in files; a quota of 0 is no limit."""
+    """The use and the quota of one user or group in a dataset, in bytes and in files; a quota of 0 is no limit."""
 
     used: int
     quota: int
@@ -27,9 +27,9 @@ class Use:
 
 @dataclass(frozen=True)
 class DatasetsState:
-    """Properties by dataset and name; uses of users and groups by dataset and number; places where something stands.
+    """Properties by dataset and name; uses of users and groups by dataset and number; states of paths.
 
-    `places`: path -> "mounted", or the name of a file that lies there, or "". `version` is the module's: (2, 3).
+    `places`: path -> "mounted", or the name of a file in it, or "". `version` is the module's: (2, 3).
     """
 
     datasets: dict[str, dict[str, Property]]
@@ -41,13 +41,10 @@ class DatasetsState:
 
 
 class Pools(Look[PoolsState]):
-    """All imported pools and what lies on these disks, in one command.
-
-    Disks of imported pools are not read: only what lies on others matters.
-    """
+    """All imported pools and the contents of these disks, in one command; disks of imported pools are not read."""
 
     def command(self, disks: Sequence[str] = ()) -> StringCommand:
-        """Ask for all at once."""
+        """Ask for the pools and the disks."""
         return ask(_POOLS, *disks)
 
     def read(self, lines: list[str]) -> PoolsState:
@@ -64,8 +61,8 @@ class Pools(Look[PoolsState]):
 class Datasets(Look[DatasetsState]):
     """Datasets and volumes of all imported pools, in one command.
 
-    Of each the few `properties` are read, of those `named` all; `users` are datasets whose users' and groups' uses are
-    wanted, `places` paths at which something may lie already.
+    Only `properties` are read, but all properties of the `named` ones. `users`: datasets of which the uses of users
+    and groups are read. `places`: paths that may already have files or a mount.
     """
 
     def command(
@@ -75,7 +72,7 @@ class Datasets(Look[DatasetsState]):
         places: Sequence[str] = (),
         properties: Sequence[str] = ("type", "mountpoint", "used"),
     ) -> StringCommand:
-        """Ask for all at once."""
+        """Ask for the properties, the uses and the paths."""
         return ask(_DATASETS, ",".join(properties), *named, "--", *users, "--", *places)
 
     def read(self, lines: list[str]) -> DatasetsState:

@@ -1,4 +1,4 @@
-"""What zpool, lsblk, wipefs and zdb say of pools and disks, read into plain data."""
+"""Parse the output of zpool, lsblk, wipefs and zdb about pools and disks."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ class Property:
 
 @dataclass(frozen=True)
 class Group:
-    """Disks of a pool that stand together; `kind` as `zpool create` says it, stripe for a disk by itself.
+    """A top-level vdev of a pool; `kind` is that of `zpool create`, or "stripe" for a single disk.
 
-    `disks` are the paths that zpool names, `devices` the kernel's names of the same disks, partitions left out.
+    `disks` are the paths in zpool's output, `devices` the kernel's names of the same whole disks.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Group:
 
 @dataclass(frozen=True)
 class PoolState:
-    """An imported pool: its properties, its groups of disks in zpool's order, and what zpool calls its state."""
+    """An imported pool: its state as zpool prints it, its properties, and its vdevs in zpool's order."""
 
     state: str
     properties: dict[str, Property]
@@ -36,7 +36,7 @@ class PoolState:
 
 @dataclass(frozen=True)
 class Label:
-    """What ZFS itself wrote on a disk: of which pool, and who used it last; state 0 in use, 1 exported, 2 destroyed."""
+    """The ZFS label of a disk: its pool, the last host, and the state: 0 in use, 1 exported, 2 destroyed."""
 
     pool: str
     guid: str
@@ -46,7 +46,7 @@ class Label:
 
 @dataclass(frozen=True)
 class DiskState:
-    """A disk asked for: the kernel's name of it (None: no such disk), what lies on it in words, and ZFS's label."""
+    """A disk: the kernel's name of it (None: no such disk), its contents as text, and its ZFS label."""
 
     device: str | None
     signs: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class DiskState:
 
 @dataclass(frozen=True)
 class PoolsState:
-    """Imported pools by name, the disks asked for by path; `trouble` is what zpool says when it cannot work."""
+    """Imported pools by name, the requested disks by path; `trouble` is zpool's error message."""
 
     pools: dict[str, PoolState]
     disks: dict[str, DiskState]
@@ -63,7 +63,7 @@ class PoolsState:
 
 
 def pools_of(got: list[str], status: list[str], devices: dict[str, str]) -> dict[str, PoolState]:
-    """Read pools from lines of `zpool get` and `zpool status -P`; `devices` gives the kernel's names of its disks."""
+    """Return pools from the output of `zpool get` and `zpool status -P`; `devices` has the kernel's names of disks."""
     pools: dict[str, PoolState] = {}
     for line in got:
         name, key, *value, source = line.split("\t")
@@ -80,7 +80,7 @@ _ASIDE = {"logs": "log", "cache": "cache", "spares": "spare", "special": "specia
 
 
 def _status(lines: list[str], devices: dict[str, str]) -> Iterator[tuple[str, str, tuple[Group, ...]]]:
-    """Read `zpool status -P`: for each pool its name, its state and its groups of disks."""
+    """Yield the name, the state and the vdevs of each pool in the output of `zpool status -P`."""
     name, state, groups, aside, inside = "", "", list[tuple[str, list[str]]](), "", False
     for line in [*lines, "  pool: "]:
         tokens = line.split()
@@ -115,7 +115,7 @@ def _group(kind: str, disks: list[str], devices: dict[str, str]) -> Group:
 
 
 def disks_of(of: dict[str, list[str]]) -> dict[str, DiskState]:
-    """Read disks: which there are (D), what lies on them by lsblk (B), wipefs (W) and ZFS's own label (Z)."""
+    """Return disks from the list of disks (D), and the output of lsblk (B), wipefs (W) and zdb (Z)."""
     disks: dict[str, DiskState] = {}
     for line in of["D"]:
         path, device = line.split("\t")
@@ -125,7 +125,7 @@ def disks_of(of: dict[str, list[str]]) -> dict[str, DiskState]:
 
 
 def _blocks(lines: list[str], path: str) -> Iterator[str]:
-    """Return in words what lies below a disk: partitions, what is built on it, what is mounted."""
+    """Yield the uses of a disk as text: partitions, devices on top of it, and mounts."""
     rows = [line.split("\t", 1)[1] for line in lines if line.startswith(f"{path}\t")]
     for at, row in enumerate(rows):
         name, kind, fstype, label, mounted = (_plain(word) for word in row.split(" "))

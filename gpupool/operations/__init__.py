@@ -1,1 +1,1 @@
-"""pyinfra operations that pyinfra lacks or does badly: one fact, one comparison, one command for many things."""
+"""Operations that pyinfra lacks or does badly: one fact, one comparison and one command for many items."""

@@ -1,4 +1,4 @@
-"""The host that an operation is for, and whether commands are being run: pyinfra's ambient state, in one place."""
+"""pyinfra's global state in one place: the host of the current operation, and whether commands are run."""
 
 from typing import Any, cast
 
@@ -7,12 +7,12 @@ from pyinfra.context import ctx_host, ctx_state
 
 
 def this_host() -> Host:
-    """Return the host that the current operation is for."""
+    """Return the host of the current operation."""
     return cast(Host, cast(Any, ctx_host).get())
 
 
 def executing() -> bool:
-    """Return whether commands are being run now, and not only planned."""
+    """Return whether this run executes commands, instead of only planning them."""
     return bool(run_state().is_executing)
 
 

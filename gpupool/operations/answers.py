@@ -1,17 +1,17 @@
-"""Stop early, in words, where a daemon would wait minutes for a server that is not there."""
+"""Fail early, with the reason, if a daemon would wait minutes for a server that does not answer."""
 
 from gpupool.facts.answers import Answers
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Refused, look, operation
 
-PATIENCE = 15  # seconds that a server which was just started gets
+PATIENCE = 15  # seconds to wait for a server that was just started
 
 
 @operation
 def server_required(unit: str, servers: list[str], port: int, what: str) -> None:
-    """Have one of the servers answer before `unit` is started; `what` is their name in the complaint.
+    """Fail unless one of the servers answers, before `unit` is started; `what` is their name in the message.
 
-    A unit that runs already needs nobody, and a plan asks nobody: the servers may be made by the same run.
+    Skipped if the unit is active, and in a plan: the same run may create the servers.
     """
     if not executing():
         this_host().noop(f"{what}: not needed yet")

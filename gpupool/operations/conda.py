@@ -1,4 +1,4 @@
-"""conda for all users: an installer that is checked before it runs, and an installation that is whole or not there."""
+"""conda for all users: the installer's sha256 is checked, and the installation is complete or absent."""
 
 from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.conda import Installation
@@ -11,10 +11,10 @@ _PRELUDE = shell_file(__package__, "conda.sh")
 
 @operation
 def installed(url: str, sha256: str, directory: str, link: str) -> Commands:
-    """Have the conda of an installer in a directory of its own. What is there and not ours is refused, never removed.
+    """Have the conda of an installer in `directory`; fail if there is something that gpupool did not install.
 
-    `link` is where users will find it; a real directory there is refused before anything is downloaded. An
-    installation is never changed afterwards: environments and running jobs are within.
+    `link` is the users' path; a real directory there is refused before the download. An existing installation is
+    never changed: it contains environments and running jobs.
     """
     state = look(Installation, f"what is at {directory}", directory=directory, link=link)
     for path, kind in ((link, state.link), (directory, state.directory)):

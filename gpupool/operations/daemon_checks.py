@@ -1,8 +1,8 @@
-"""New files of daemons are tried by the daemon's own check before they are put; by their paths, so none is forgotten.
+"""Check new configuration files with the daemon's own check before they are installed; the path decides which check.
 
-Each check merges the new file with its neighbours as the daemon reads them, in a folder of its own, and says no in the
-daemon's words. Where a daemon or its check is not there (yet), the file is accepted. Slurm's is in `trial`; slurmdbd
-and munged have none.
+Each check puts the new file into a temporary copy of the daemon's folder and fails with the daemon's message. If the
+daemon or its check is not installed (yet), the file is accepted. Slurm's check is in `trial`; slurmdbd and munged have
+none.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _CHECKS = (
 
 
 def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Return the commands that must accept these new files, each with the first of the files that it is about."""
+    """Return the commands that must accept these new files, each with the first file that it checks."""
     wanted = list(paths)
     commands = []
     for program, etc, under, ending, text in _CHECKS:
@@ -43,5 +43,5 @@ def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def command(program: str, text: str, etc: str, paths: list[str]) -> list[str]:
-    """Return the command that tries files of a program, which lie in a folder."""
+    """Return the command that checks files of a program; `etc` is the folder of its configuration."""
     return ["sh", "-c", values(program=program) + _BEGIN + text, "check", etc, *paths]

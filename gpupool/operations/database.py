@@ -1,4 +1,4 @@
-"""A MariaDB database whose user needs no password: the server asks the kernel who is at the unix socket."""
+"""A MariaDB database whose user needs no password: the server gets the user of the Unix socket from the kernel."""
 
 import re
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @operation
 def socket_user(database: str, owner: str) -> Commands:
-    """Have a database, and a user of it who is known by the unix socket; neither is ever dropped."""
+    """Have a database, and a user of it with the plugin unix_socket; neither is ever dropped."""
     if wrong := [name for name in (database, owner) if not _NAME.fullmatch(name)]:
         raise Refused(f"{wrong[0]!r} is not a valid name for a database or its user")
     state = look(SocketDatabase, "MariaDB's databases and users", database=database, owner=owner)

@@ -1,4 +1,4 @@
-"""A node leaves the cluster: daemons that stop for good, and the secrets that they shared with the others."""
+"""Disable the daemons and remove the shared secrets of a node that leaves the cluster."""
 
 import shlex
 
@@ -16,7 +16,7 @@ _OFF = ("disabled", "masked")
 
 @operation
 def daemons(units: list[str], secrets: list[str]) -> Commands:
-    """Stop units, start them at no boot any more, and remove the files of secrets."""
+    """Stop and disable units, and remove the files of secrets."""
     states = look(UnitFiles, f"from systemd whether {', '.join(units)} start at boot", units=units)
     present = look(Paths, "the secrets", paths=secrets, shown={})
     on = [unit for unit in units if states.get(unit, "masked") not in _OFF]

@@ -1,4 +1,4 @@
-"""Device files that systemd-tmpfiles makes at every boot: made now where they are missing."""
+"""Create missing device files now, as systemd-tmpfiles does at every boot."""
 
 from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.devices import Devices
@@ -8,7 +8,7 @@ from gpupool.operations.work import Work
 
 @operation
 def present(devices: dict[str, tuple[int, int]], conf: str) -> Commands:
-    """Have these device files (path: major and minor), as the drop-in `conf` of tmpfiles.d says."""
+    """Have these device files (path: major and minor), as in the file `conf` of tmpfiles.d."""
     state = look(Devices, "the device files", paths=list(devices))
     work = Work(Kind.HARDWARE)
     for path, (major, minor) in devices.items():

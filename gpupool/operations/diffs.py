@@ -1,6 +1,6 @@
-"""What an operation is about to change, as values: kept here for whoever shows the plan.
+"""The changes that operations are about to make, as values, for the plan and the report.
 
-An operation records its changes before its first command. The driver takes them by the operation's hash, after
+An operation records its changes before its first command. The engine takes them by the operation's hash, after
 the operation was prepared or executed on a host.
 """
 
@@ -28,7 +28,7 @@ def diff_of(current: str | None, wanted: str, path: str) -> str:
 
 
 def text_of(current: str | None, wanted: str, path: str) -> Aspect:
-    """Return how a file's text differs, with its diff; its values are the first line that differs on each side."""
+    """Return the difference of a file's text, with its diff; the values are the first different line of each side."""
     diff = diff_of(current, wanted, path)
     if current is None:
         return Aspect(PRESENT, ABSENT, diff=diff)
@@ -49,36 +49,33 @@ def _first(lines: list[str]) -> str:
 
 
 def record(changes: Iterable[Change]) -> None:
-    """Remember what the current operation changes on the current host.
-
-    What the same operation recorded before on this host (while it was prepared) is replaced.
-    """
+    """Record the changes of the current operation on the current host; earlier records of it are replaced."""
     host = this_host()
     _changes.setdefault(host, {})[host.current_op_hash] = tuple(changes)
 
 
 def note(text: str) -> None:
-    """Remember a line about the current host, besides its changes, for people; the same line is kept once."""
+    """Record a line about the current host for people; duplicates are dropped."""
     _notes.setdefault(this_host(), {})[text] = None
 
 
 def notes(host: Any) -> tuple[str, ...]:
-    """Hand over what was noted of a host, and forget it."""
+    """Return and clear the notes of a host."""
     return tuple(_notes.pop(host, {}))
 
 
 def take(host: Any, op_hash: str | None) -> tuple[Change, ...]:
-    """Hand over what the operation recorded on this host, and forget it; empty when it recorded nothing."""
+    """Return and clear the changes that the operation recorded on this host; empty if there are none."""
     return _changes.get(host, {}).pop(op_hash, ())
 
 
 def costs(by: str, effects: Mapping[str, Effect]) -> None:
-    """Record the effects of changes of the current host, by their names; what `by` recorded before is replaced."""
+    """Record the effects of changes of the current host, by name; earlier records of `by` are replaced."""
     _effects.setdefault(this_host(), {})[by] = dict(effects)
 
 
 def effects(host: Any) -> dict[str, Effect]:
-    """Hand over the effects of a host's changes, by the changes' names, and forget them."""
+    """Return and clear the effects of a host's changes, by the changes' names."""
     announced = _effects.pop(host, {}).values()
     names = {name for given in announced for name in given}
     return {name: together(given[name] for given in announced if name in given) for name in names}

@@ -1,4 +1,4 @@
-"""The client of a directory of people on a node: the name service and PAM ask sssd, and sssd has its password."""
+"""The client of a user directory on a node: NSS and PAM ask sssd, and sssd has its password."""
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.directory import Client
@@ -12,7 +12,7 @@ _PRELUDE = shell_file(__package__, "directory.sh")
 
 @operation
 def asked(password: str) -> Commands:
-    """Have nsswitch.conf and PAM ask sssd, the second as Debian's pam-auth-update does; nothing else there changes."""
+    """Have nsswitch.conf and PAM ask sssd, in PAM with Debian's pam-auth-update; other entries are not changed."""
     state = look(Client, "nsswitch.conf and PAM", password=password)
     work = Work(Kind.FILE)
     for database in ("passwd", "group"):
@@ -25,7 +25,7 @@ def asked(password: str) -> Commands:
 
 @operation
 def has_password(path: str, dn: str) -> Commands:
-    """Refuse a node without the password that an admin has to put there, or with one that others may read."""
+    """Fail if a node lacks the password file that an admin has to write, or if other users may read it."""
     state = look(Client, "the password of the directory", password=path)
     if state.password is None:
         raise Refused(

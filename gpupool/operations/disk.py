@@ -1,6 +1,6 @@
-"""Shell for what goes to a node's disk: what could not be written is named, and why, and on which disk."""
+"""Shell functions for writing to a node's disk: an error names the path, the reason and the disk."""
 
 from gpupool.shell import shell_file
 
-#: To stand at the head of a script.
+#: The beginning of a script that writes to the disk.
 DISK = shell_file(__package__, "disk.sh")

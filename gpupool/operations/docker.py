@@ -1,6 +1,7 @@
-"""dockerd: never restarted under containers. They would live on (live-restore), but not what users do with them then.
+"""dockerd is not restarted while containers run.
 
-A `docker run` in a job waits for its container through dockerd: a restart ends the wait, and the job with it.
+With live-restore, containers survive a restart. But a `docker run` in a job waits for its container through dockerd: a
+restart ends the command, and the job with it.
 """
 
 from gpupool.facts.docker import Containers
@@ -11,18 +12,18 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.service import Wanted, bring_up, stale
 
 _UNIT = "docker.service"
-_SHOWN = 3  # containers named
+_SHOWN = 3  # containers that a message lists
 
 
 @operation
 def running(restart_if: list[str]) -> Commands:
-    """Have dockerd run and start at boot; when a file of `restart_if` changed, restart it if no container runs."""
+    """Have dockerd run and start at boot; if a file of `restart_if` changed and no container runs, restart it."""
     yield from bring_up(Wanted(_UNIT, restart_if=[] if _containers() else restart_if))
 
 
 @operation
 def up_to_date(restart_if: list[str]) -> None:
-    """Refuse, naming the containers, when dockerd still runs with older files than those of `restart_if`."""
+    """Fail with the running containers if dockerd runs with older versions of the files in `restart_if`."""
     state = look(Unit, f"the state of {_UNIT} from systemd", unit=_UNIT, paths=restart_if)
     changed = stale(state, {} if executing() else upcoming.announced())
     if changed and (containers := _containers()):

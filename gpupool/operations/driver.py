@@ -1,7 +1,7 @@
-"""The GPU driver: installed and held, and never changed under a job.
+"""Install and hold the GPU driver; it is never changed while jobs run.
 
-A change is made where no driver is loaded, or where no job is and none can begin: on a drained node. Elsewhere the
-driver stays, and `settled` names it when all else is done.
+The driver is changed if none is loaded, or if the node has no job and none can begin, because it is drained. Otherwise
+the driver is not changed, and `settled` fails with the reason after all other operations.
 """
 
 from collections.abc import Iterator
@@ -22,16 +22,16 @@ _PRELUDE = packages.APT + shell_file(__package__, "driver.sh")
 
 @operation
 def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
-    """Have a driver's packages installed and held, in the version that the pins say, and load its module.
+    """Have a driver's packages installed and held, in the version of apt's pins, and load its module.
 
-    `patterns` are names of packages, with `*`, of which those of the driver's version are held; `node` is what Slurm
-    calls the node. Nothing is changed while jobs use the driver, or may begin to.
+    `patterns` are names of packages, with `*`: matching packages of the driver's version are held. `node` is the node's
+    name in Slurm. The driver is not changed while jobs use it or may begin.
     """
     state = _look(driver, node, patterns)
     late, work = _differs(driver, state), Work(Kind.PACKAGE)
     beside = [package for package in driver.beside if package not in state.installed]
     if late and _waits_for(state):
-        late, beside = {}, []  # `settled` says so
+        late, beside = {}, []  # `settled` reports it
     for package, differs in late.items():
         work.differs(package, differs)
     for package in beside:
@@ -40,7 +40,7 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
     if late or beside:
         work.lines += packages.FIRST
     if late:
-        # in one command: what is beside the driver would bring the libraries of another one
+        # in one command: alone, the packages beside the driver would install the libraries of another driver
         work.run("offered", *driver.held)
         removed = [f"{name}-" for name in driver.instead if name in state.installed]
         work.run("change", *driver.held, *driver.beside, *removed)
@@ -62,9 +62,9 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
 
 @operation
 def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
-    """Fail with the reason where the driver waits for a drain, or is installed and another one is loaded.
+    """Fail with the reason if the driver's change needs a drained node, or if another driver is loaded.
 
-    To be called when all else is done: it holds nothing else up. It changes nothing itself.
+    Call it after all other operations, so that it does not stop them. It changes nothing.
     """
     state = _look(driver, node, patterns)
     late = _differs(driver, state)
@@ -89,13 +89,13 @@ def _look(driver: GpuDriver, node: str, patterns: list[str]) -> DriverState:
 
 
 def _differs(driver: GpuDriver, state: DriverState) -> dict[str, Aspect]:
-    """Return by package what is to be changed."""
+    """Return the changes by package."""
     return dict(_changes(driver, state))
 
 
 def _changes(driver: GpuDriver, state: DriverState) -> Iterator[tuple[str, Aspect]]:
     versions = {state.installed.get(name) for name in driver.held}
-    # packages of one version are not all packed as often: one of them has exactly this one
+    # the packages of one driver may have different Debian revisions: it is enough that one has exactly this version
     exact = driver.version is None or driver.version in versions
     for name in driver.held:
         now = state.installed.get(name)
@@ -113,7 +113,7 @@ def _unheld(driver: GpuDriver, state: DriverState) -> list[str]:
 
 
 def _waits_for(state: DriverState) -> str | None:
-    """Return why the driver may not be changed now."""
+    """Return why the driver cannot be changed now; None if it can."""
     if state.loaded is None:
         return None
     if state.jobs:
@@ -128,5 +128,5 @@ def _other_loaded(driver: GpuDriver, state: DriverState) -> str | None:
 
 
 def _version(driver: GpuDriver, state: DriverState) -> str:
-    """Return the version that is installed, as the module says it: 550.163.01."""
+    """Return the installed version in the form of the module's: 550.163.01."""
     return state.installed.get(driver.held[0], "").rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""What Slurm knows of nodes that sleep: that one is on, and the digest of what each shall be, in its `Extra`."""
+"""Slurm's state of elastic nodes: whether a node is powered up, and the digest of its wanted state in its `Extra`."""
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.elastic import OwnState, Stamps
@@ -8,9 +8,9 @@ from gpupool.operations.work import Work
 
 @operation
 def joined(node: str) -> Commands:
-    """Have slurmctld know that this node is on.
+    """Restart slurmd if slurmctld has this node as powered down.
 
-    It does not hear a slurmd that starts while the node is being switched off, and then takes it for off.
+    slurmctld ignores the registration of a slurmd that starts while the node is being powered down.
     """
     work = Work(Kind.SERVICE)
     if "POWERED_DOWN" in look(OwnState, "the node's state from slurmctld", node=node):
@@ -22,7 +22,7 @@ def joined(node: str) -> Commands:
 
 @operation
 def stamped(stamps: dict[str, str]) -> Commands:
-    """Have slurmctld keep a digest for each node, by the node's name in Slurm."""
+    """Have a digest in the `Extra` of each node in slurmctld, by the node's name in Slurm."""
     work = Work(Kind.OTHER)
     now = look(Stamps, "the nodes from slurmctld")
     for node, digest in stamps.items():

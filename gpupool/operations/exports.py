@@ -1,4 +1,4 @@
-"""NFS exports as files say them: given to whom they name, and no longer to anybody else."""
+"""NFS exports: exactly those in the files of exports.d, for exactly their clients."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
 from gpupool.wanted import Export
 
-# what a newer option replaces, as the table of exports tells it
+# the option that excludes another in the table of active exports
 _OPPOSITES = {
     "rw": "ro", "sync": "async", "root_squash": "no_root_squash", "no_root_squash": "root_squash", "ro": "rw",
     "all_squash": "no_all_squash",
@@ -22,10 +22,10 @@ said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs
 
 @operation
 def exported(wanted: list[Export], file: str) -> Commands:
-    """Have the kernel export what `file`, put before, says of `wanted`: to these clients, with these options.
+    """Have the kernel export `wanted`, which `file` already contains: to these clients, with these options.
 
-    Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
-    Clients that go on having theirs notice nothing.
+    Exports in other files are not changed. Exports in no file are withdrawn, also those made by hand. Clients whose
+    export does not change are not interrupted.
     """
     work = Work(Kind.OTHER)
     for path, differs in _differences(wanted, file, look(Exports, "the exports")):
@@ -57,7 +57,7 @@ def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterat
 
 
 def _has(active: frozenset[str], option: str) -> bool:
-    """Return whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
+    """Return whether an option is in force; the table adds the path to a mountpoint, and omits some options."""
     name = option.partition("=")[0]
     if name in ("mountpoint", "mp"):
         return any(word.partition("=")[0] in ("mountpoint", "mp") for word in active)

@@ -1,4 +1,4 @@
-"""A firewall that does not shut out who sets it up, and is loaded again where another program emptied the rules."""
+"""Refuse firewall rules that would block gpupool's SSH, and load the rules again if another program removed them."""
 
 import ipaddress
 
@@ -11,7 +11,7 @@ from gpupool.operations.work import Work
 
 @operation
 def keeps_us(ssh_from: list[str], ssh_never: list[str]) -> None:
-    """Refuse rules that let in SSH from some IPv4 networks, and never from others, where they would keep us out."""
+    """Fail if rules would block gpupool's SSH: they allow SSH from the networks `ssh_from`, except `ssh_never`."""
     address = look(Caller, "where this connection comes from")
     if not admits(ssh_from, ssh_never, address):
         raise Refused(
@@ -23,7 +23,7 @@ def keeps_us(ssh_from: list[str], ssh_never: list[str]) -> None:
 
 @operation
 def loaded(table: str, unit: str) -> Commands:
-    """Have an active unit load its table of family inet again where it is gone: another program emptied the rules."""
+    """Have an active unit load its table of family inet again if another program removed it."""
     work = Work(Kind.OTHER)
     if look(Emptied, f"the table {table} of nftables", table=table, unit=unit):
         work.do(
@@ -38,10 +38,13 @@ def loaded(table: str, unit: str) -> Commands:
 
 
 def admits(ssh_from: list[str], ssh_never: list[str], address: str) -> bool:
-    """Return whether such rules let an address in; "" is no connection, and IPv6 comes in where everywhere does."""
+    """Return whether such rules allow an address; also True for "" (no connection).
+
+    IPv6 is allowed from link-local addresses, and from all if `ssh_from` has 0.0.0.0/0.
+    """
     if not address:
         return True
-    # an IPv4 connection to a socket of IPv6 is written ::ffff:10.0.0.1
+    # an IPv4 address of a connection to an IPv6 socket has the form ::ffff:10.0.0.1
     own = ipaddress.ip_address(address.partition("%")[0].removeprefix("::ffff:"))
     if any(own in ipaddress.ip_network(network) for network in ssh_never):
         return False

@@ -1,4 +1,4 @@
-"""What all operations share: they look at the node, and say no to what cannot be done, by one exception.
+"""The frame of all operations: they ask the node by `look`, and raise `Refused` if something cannot be done.
 
 @operation
 def host_name(hostname: str) -> Commands:
@@ -24,12 +24,12 @@ from gpupool.reasons import Reason
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: What an operation yields.
+#: The type of an operation's generator.
 Commands = Generator[PyinfraCommand, None, None]
 
 
 class Refused(Exception):  # noqa: N818
-    """Why an operation does nothing, or nothing more: where, what, and what to do; `reason` is the code of it."""
+    """Raised to stop an operation: the message has the place, the problem and the solution; `reason` is its code."""
 
     def __init__(self, message: str, reason: Reason = REFUSED) -> None:
         super().__init__(message)
@@ -37,9 +37,9 @@ class Refused(Exception):  # noqa: N818
 
 
 def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
-    """Return the function as an operation of pyinfra, in which `Refused` stops this host alone (see `refuse`).
+    """Return the function as an operation of pyinfra, in which `Refused` stops only this host (see `refuse`).
 
-    What never has a command to yield, because it only looks and refuses, may return None.
+    A function that yields no commands, because it only looks and refuses, may return None.
     """
 
     @wraps(function)
@@ -56,9 +56,9 @@ def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
 
 
 def look(fact: type[Look[T]], what: str, **arguments: Any) -> T:
-    """Return what the current host answers to a fact; Refused, with the fact's own limit, where it does not answer.
+    """Return the current host's answer to a fact; Refused, with the fact's time limit, if there is no answer.
 
-    `what` is for a person: "the exports".
+    `what` names the answer in the message: "the exports".
     """
     answer: T | None = this_host().get_fact(fact, **arguments)
     if answer is None:

@@ -1,4 +1,4 @@
-"""Home directories: made once from the skeleton, never emptied, moved or removed; keys are added, never taken."""
+"""Home directories: created from the skeleton, never emptied, moved or removed; keys are added, never removed."""
 
 import shlex
 
@@ -13,17 +13,17 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Roster
 
-# in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
+# paths in one command, and lines, which may contain a key: an argument has at most 128 KiB
 _PATHS, _LINES = 1000, 100
 _PRELUDE = DISK + shell_file(__package__, "homes.sh")
 
 
 @operation
 def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Commands:
-    """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
+    """Have these homes; an existing home keeps its mode and contents, and one with another owner is refused.
 
-    A new one begins as a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text) in it.
-    An authorized_keys that cannot be read as a plain file is left alone, and not reported: it is its owner's.
+    A new home is a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text).
+    An authorized_keys that is not a readable plain file is neither changed nor reported: it belongs to the user.
     """
     yield from have(homes, skeleton)
 
@@ -32,9 +32,9 @@ def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Comm
 def of_members(
     paths: list[str], roster: Roster, mode: str = "0700", skeleton: dict[str, str] | None = None
 ) -> Commands:
-    """Have homes of the directory's members at `paths`, in which {user} stands for the name.
+    """Have homes of the directory's members at `paths`, in which {user} is replaced by the name.
 
-    While the directory cannot be asked none is created, and no complaint is made of it here.
+    If the directory does not answer, no home is created, and the operation does not fail.
     """
     state = look(Members, "the directory", domain=roster.domain, groups=list(dict.fromkeys(roster.groups.values())))
     fit, _ = people(state, roster)

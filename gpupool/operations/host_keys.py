@@ -1,7 +1,7 @@
-"""The host keys of all nodes, known on each: read from every node during the run, and passed on through memory.
+"""Distribute the host keys of all nodes to each node: read during the run, and kept in memory.
 
-A node gives keys, never names: those are the inventory's. What it gives over a connection whose host key was checked
-is its own.
+Only keys are read from a node; names come from the inventory. The connection's host key was checked, so the keys are
+those of the node.
 """
 
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ _read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
 
 @operation
 def known(nodes: Mapping[str, str], source: str | None = None) -> Commands:
-    """Know the host keys of these nodes, for every user: name -> all names that the node has, joined by commas.
+    """Have the host keys of these nodes for every user: name -> all names of the node, joined by commas.
 
-    A node whose keys cannot be read in this run keeps the lines that it has here, or gets those that the host `source`
-    of this run has of it: where a node joins alone, it would else know no other. Of others nothing is kept.
+    If a node's keys cannot be read in this run, its lines in the file are kept, or copied from the host `source` of
+    this run: otherwise a node that joins alone would know no other. All other lines are removed.
     """
     host, state = this_host(), cast(State, cast(Any, ctx_state).get())
     read = _read.setdefault(state, {}).setdefault(executing(), {})
@@ -44,7 +44,7 @@ def known(nodes: Mapping[str, str], source: str | None = None) -> Commands:
         try:
             read[host.name] = read.get(host.name) or look(HostKeys, "the host keys")
         except Exception:
-            read.setdefault(host.name, ())  # all nodes ask: only the first one waits for what does not answer
+            read.setdefault(host.name, ())  # all nodes ask: only the first waits for a node that does not answer
             raise
     keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
@@ -56,27 +56,27 @@ def known(nodes: Mapping[str, str], source: str | None = None) -> Commands:
 
 
 def text_of(nodes: Mapping[str, str], keys: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the file: a line for each key of each of the nodes, in their order."""
+    """Return the text of the file: a line for each key of each node, in the order of `nodes`."""
     return _HEAD + "".join(f"{names} {key}\n" for name, names in nodes.items() for key in keys.get(name, ()))
 
 
 def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
-    """Return the keys of another node; none where it is not in this run, has failed in it, or does not answer."""
+    """Return the keys of another node; none if it is not in this run, has failed or does not answer."""
     host = named(name)
     if host is None or host not in state.active_hosts:
         return ()
     with turn(host):
         if name not in read:
             keys = None
-            with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
+            with suppress(Exception):  # whatever the connector raises must not fail the node that asks
                 keys = get_fact(state, host, HostKeys, apply_failed_hosts=False)
-            # all nodes ask: only the first one waits for what does not answer
+            # all nodes ask: only the first waits for a node that does not answer
             read[name] = keys or ()
         return read[name]
 
 
 def _known_by(state: State, name: str) -> Keys:
-    """Return the keys that another node has of all; none where it is not in this run, or does not answer."""
+    """Return the known hosts of another node; none if it is not in this run or does not answer."""
     host = named(name)
     if host is None or host not in state.active_hosts or host is this_host():
         return {}

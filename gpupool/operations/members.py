@@ -1,4 +1,4 @@
-"""Who of a directory's groups are users of accounts: pure, from what sssd says and what slurmdbd holds."""
+"""Compute the users of accounts from groups of a directory, from the answers of sssd and slurmdbd."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gpupool.wanted import Roster
 
 @dataclass(frozen=True)
 class Person:
-    """A user of the directory with numbers of its own, and the accounts whose groups have this member."""
+    """A user of the directory, and the accounts whose groups have this member."""
 
     name: str
     uid: int
@@ -20,9 +20,9 @@ class Person:
 
 
 def people(state: MembersState, roster: Roster) -> tuple[list[Person], dict[str, str]]:
-    """Return the members who can be users, by name, and all others with the reason.
+    """Return the members who can be users, sorted by name, and all others with the reason.
 
-    A user who is listed elsewhere is neither: what the inventory says of one counts.
+    Users who are listed in the inventory are in neither: the inventory decides about them.
     """
     accounts: dict[str, list[str]] = {}
     for account, group in roster.groups.items():
@@ -53,9 +53,9 @@ def _unusable(name: str, state: MembersState, roster: Roster) -> str | None:
 def with_members(
     wanted: Mapping[str, Any], roster: Roster, state: MembersState, now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what slurmdbd shall hold with the members in it, and what is left as it is, with the reason.
+    """Return the wanted entities including the members, and the groups whose users are kept, with the reason.
 
-    Nobody is removed because of an answer that did not come, that is empty, or that would remove too many.
+    No user is removed if the answer is missing or empty, or would remove too many users.
     """
     members: dict[str, list[str]] = {account: [] for account in roster.groups}
     if state.away is None:
@@ -81,7 +81,7 @@ def _users_of(now: Mapping[str, Any], account: str) -> Iterator[str]:
 
 
 def _unsure(has: list[str], names: list[str], state: MembersState, roster: Roster, group: str) -> str | None:
-    """Return why those who are not among the names may be members all the same."""
+    """Return why users who are missing in `names` may still be members; None if they are not."""
     gone = len(set(has) - set(names))
     if state.away is not None:
         return f"the directory cannot be asked ({state.away})"

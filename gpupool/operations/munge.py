@@ -1,6 +1,6 @@
-"""The munge key: made on one node of the cluster, and copied to the others through memory.
+"""The munge key: created on one node of the cluster, and copied to the others in memory.
 
-The key is on no command line, in no diff, in no log, and in no file outside the nodes.
+The key never appears on a command line, in a diff, in a log, or in a file outside the nodes.
 """
 
 from contextlib import suppress
@@ -19,7 +19,7 @@ from gpupool.operations.ambient import executing, run_state, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
 
-_NEW = f"{KEY}.$$.gpupool-new"  # of the one shell that writes it and puts it in its place
+_NEW = f"{KEY}.$$.gpupool-new"  # named after the shell that writes and renames it
 _SMALLEST = 32  # bytes; munged refuses shorter keys
 _READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
 _PLACE = (
@@ -33,10 +33,10 @@ _silent: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
 
 @operation
 def key(source: str | None = None) -> Commands:
-    """Have a munge key, 0400 munge:munge.
+    """Have a munge key, owned by munge:munge with mode 0400.
 
-    `source` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
-    copied when it differs. Without an answer from the source, a key that is there stays; having none is an error.
+    `source` None: create a key if there is none. Otherwise the key of the host `source` is copied if it differs.
+    Without an answer from the source, an existing key is kept; without a key, the operation fails.
     """
     now = look(MungeKey, "the munge key")
     fit = now.size >= _SMALLEST
@@ -58,7 +58,7 @@ def key(source: str | None = None) -> Commands:
     yield FunctionCommand(_fetch, (source, box), {})
     if not box:
         raise Refused(f"cannot read the munge key from {source}")
-    # base64 keeps the bytes whole on their way through a text stream; the file is 0600 before anything is in it
+    # base64, because the input is a text stream; the file gets mode 0600 before it has the key
     yield StringCommand(
         f"umask 077; rm -f {KEY}.*gpupool-new; base64 -d > {_NEW} && {_READY} && {_PLACE}", _stdin=box.pop()
     )
@@ -74,7 +74,7 @@ def _rights(now: KeyState, trouble: str | None) -> Commands:
 
 
 def _look_at(name: str) -> tuple[KeyState | None, str | None]:
-    """Return the state of the source's key, and what is wrong when it cannot be told."""
+    """Return the state of the source's key, or None and the reason."""
     host = named(name)
     if host is None:
         return None, "is not in the inventory"
@@ -88,7 +88,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
         if known is None:
             try:
                 known = get_fact(state, host, MungeKey, apply_failed_hosts=False)
-            except Exception:  # connectors fail in many ways, none of which is this host's fault
+            except Exception:  # whatever the connector raises must not fail this host
                 # every node of the cluster asks, one after the other: only the first waits for the time-out
                 _silent[host] = "cannot be reached"
                 return None, _silent[host]
@@ -102,8 +102,8 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
 
 
 def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
-    """Read the key of host `name` into `box` as base64; an empty box says that it could not be read."""
-    # pyinfra hands over state and host because they are named so
+    """Append the key of host `name` to `box` as base64; nothing if it could not be read."""
+    # pyinfra passes state and host because of the names of these arguments
     source = state.inventory.get_host(name, default=None)
     if source is not None:
         with turn(source), suppress(OSError, SSHException):

@@ -1,4 +1,4 @@
-"""The host name that the kernel has now; /etc/hostname, which it is after a boot, is a file like others."""
+"""The current host name in the kernel; /etc/hostname, which sets it at boot, is put like other files."""
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.names import KernelName
@@ -8,7 +8,7 @@ from gpupool.operations.work import Work
 
 @operation
 def host_name(hostname: str) -> Commands:
-    """Have the kernel call the node by this name."""
+    """Have this host name in the kernel."""
     work = Work(Kind.OTHER)
     now = look(KernelName, "the host name")
     if now != hostname:

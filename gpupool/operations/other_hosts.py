@@ -1,4 +1,4 @@
-"""Hosts of this run that another one asks, as a key is asked for."""
+"""Other hosts of this run that an operation asks, for example for a key."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,12 +11,12 @@ _turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 
 
 def named(name: str) -> Host | None:
-    """Return the host of this name; None where the run's inventory has none."""
+    """Return the host of this name; None if the run's inventory does not have it."""
     state: Any = ctx_state.get()
     host: Host | None = state.inventory.get_host(name, default=None)
     return host
 
 
 def turn(host: Host) -> BoundedSemaphore:
-    """Return what to hold while a host is asked: sshd takes ten sessions on one connection (MaxSessions)."""
+    """Return the semaphore to hold while a host is asked: sshd allows ten sessions per connection (MaxSessions)."""
     return _turns.setdefault(host, BoundedSemaphore(1))

@@ -1,4 +1,4 @@
-"""Debian packages: one apt-get for all that is missing, and no service starts because of it."""
+"""Debian packages: one apt-get for all missing packages, which starts no service."""
 
 from gpupool import unix
 from gpupool.change import ABSENT, PRESENT, Aspect, Kind
@@ -7,26 +7,25 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
-#: Where it is noted of each package from an address which file it was: its sha256.
+#: Folder with the sha256 of each package that was downloaded from a URL.
 FETCHED = "/var/lib/gpupool/packages"
-#: What every script begins with that has apt-get do something.
+#: The beginning of every script that runs apt-get.
 APT = values(mark=POLICY_MARK, lock=LOCK) + shell_file(__package__, "packages.sh")
 _PRELUDE = APT
-#: What comes before packages are changed: what an earlier run has left is known only now, under the lock.
+#: The lines before packages are changed: only under the lock is it known whether an earlier run was interrupted.
 FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
 
-#: What dpkg was left in the middle of.
+#: The difference if dpkg was interrupted.
 INTERRUPTED = Aspect("complete", "interrupted", note="an earlier installation was interrupted")
 
 
 @operation
 def installed(packages: list[str], versions: dict[str, str] | None = None) -> Commands:
-    """Install the packages that are missing, without recommended ones, and finish what dpkg was left in the middle of.
+    """Have these packages installed, without recommended ones, and dpkg's interrupted work completed.
 
-    Names are exact Debian package names; `versions` are those at which some of them have to be, older ones too, and
-    no other package's version is changed. No service starts or restarts because of the
-    installation, and configuration files that are there already are kept. Lists are refreshed when they are older
-    than a day, or when the installation fails without.
+    Names are exact Debian package names. `versions` are the wanted versions of some of them, which may be older; no
+    other package's version is changed. The installation starts or restarts no service, and existing configuration
+    files are kept. Package lists are updated if they are older than a day, or if the installation fails.
     """
     if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
@@ -54,10 +53,10 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
 
 @operation
 def fetched(package: str, url: str, sha256: str) -> Commands:
-    """Install a package that no repository has, from its address; a file with another sha256 is not installed.
+    """Have a package installed that no repository has, from its URL; a file with another sha256 is not installed.
 
-    What it depends on comes from the repositories of the node. Nothing is downloaded while the package is installed
-    and came from the file with this sha256.
+    Its dependencies are installed from the node's repositories. Nothing is downloaded if the package is already
+    installed from the file with this sha256.
     """
     state = look(FetchedPackage, f"the package {package}", package=package, folder=FETCHED)
     work = Work(Kind.PACKAGE)

@@ -1,4 +1,4 @@
-"""A user's first password, which has to be changed at the first login: it is in memory, and on the node as a hash."""
+"""A user's first password, which must be changed at the first login: kept in memory, and on the node as a hash."""
 
 from dataclasses import dataclass, field
 
@@ -14,16 +14,16 @@ from gpupool.shell import values
 
 @dataclass(frozen=True)
 class Secret:
-    """A text that is shown nowhere."""
+    """A text that `repr` does not show."""
 
     text: str = field(repr=False)
 
 
 @operation
 def first(user: str, password: Secret, reset: bool = False) -> Commands:
-    """Give a user a password that has to be changed at the next login; `reset` takes away one of the user's own.
+    """Give a user a password that must be changed at the next login; with `reset`, also replace the user's own.
 
-    A first password that was not used yet is replaced.
+    A first password that was not used yet is always replaced.
     """
     state = look(Password, f"whether {user} has a password", user=user)
     if state == "absent":
@@ -33,6 +33,6 @@ def first(user: str, password: Secret, reset: bool = False) -> Commands:
         return
     differs = Aspect("has to be changed at the first login", state, note="has to be changed at the first login")
     diffs.record([Change(Kind.USER, f"password of {user}", (differs,))])
-    # one that nobody has to change would be better known to nobody: without the second step it is locked
+    # if the password cannot be marked as expired, the account is locked: it must not stay valid unchanged
     script = 'chpasswd && { chage -d 0 -- "$user" || { usermod -L -- "$user"; exit 1; }; }'
     yield StringCommand(f"{values(user=user)}{script}", _stdin=f"{user}:{password.text}\n")

@@ -1,4 +1,4 @@
-"""What it takes until a daemon of Slurm runs with its files: its keys then and now, weighed by the table of effects."""
+"""Decide how a daemon of Slurm has to read its changed files, from the table of effects of the changed keys."""
 
 import posixpath
 from collections.abc import Collection, Mapping
@@ -11,13 +11,13 @@ from gpupool.operations.frame import look
 from gpupool.shell import shell_file, values
 from gpupool.slurm.keys import effects
 
-#: Shell functions: what a unit has read is kept, and told.
+#: Shell functions that keep the files that a unit has read, and print them.
 KEEPING = values(stamps=STAMPS) + shell_file(__package__, "reading.sh")
-_SHOWN = 4  # keys named of each file
+_SHOWN = 4  # keys of each file that a message lists
 
 
 def weighed(state: UnitState, unit: str, paths: Collection[str], version: str) -> Mapping[str, tuple[str, str]]:
-    """Return of each changed file what it takes (see `effects`), and which keys differ, for people."""
+    """Return for each changed file the effect (see `effects`), and the different keys as text."""
     texts = look(Reading, f"what {unit} has read", unit=unit, paths=list(paths)) if paths else {}
     return {path: _weighed(state, path, texts[path], version) for path in paths}
 
@@ -32,7 +32,7 @@ def _weighed(state: UnitState, path: str, text: ReadFile, version: str) -> tuple
 
 
 def _before(state: UnitState, path: str, text: ReadFile) -> str | None:
-    """Return what a running unit has read; None where nobody knows."""
+    """Return the text that a running unit has read; None if it is unknown."""
     noted = state.stamp_sums.get(path) if state.stamp_invocation == state.invocation else None
     if noted is not None:
         return "" if noted == ABSENT else text.known.get(noted)

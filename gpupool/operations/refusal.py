@@ -1,4 +1,4 @@
-"""How an operation says no: with the reason, stopping this host alone, in the plan as well as in the run."""
+"""Fail an operation with a message and a code, for this host only, in a plan and in a run."""
 
 import shlex
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ REFUSED = Reason(Code.REFUSED)
 
 
 class RefusedInPlanError(OperationError):
-    """An operation refuses while a plan is made; `reason` is the code beside the message."""
+    """An operation refuses in a plan; `reason` is the code of the message."""
 
     def __init__(self, message: str, reason: Reason) -> None:
         super().__init__(message)
@@ -21,10 +21,10 @@ class RefusedInPlanError(OperationError):
 
 
 def refuse(message: str, reason: Reason) -> Iterator[StringCommand]:
-    """Stop the operation with a message for a person; what is built by `frame` raises Refused instead.
+    """Stop the operation with a message; operations made with `frame` raise Refused instead.
 
-    Raises RefusedInPlanError while a plan is made. During a run an exception in an operation would end the run of
-    every host (pyinfra 3.10), so a command that fails with this message on standard error is yielded instead.
+    RefusedInPlanError in a plan. In a run, an exception in an operation would end the run of every host (pyinfra
+    3.10), so a command is yielded that fails with this message on standard error.
     """
     if not executing():
         raise RefusedInPlanError(message, reason)
@@ -32,5 +32,5 @@ def refuse(message: str, reason: Reason) -> Iterator[StringCommand]:
 
 
 def failure(message: str, reason: Reason = REFUSED) -> StringCommand:
-    """Return a command that fails with a reason and a message on standard error."""
+    """Return a command that fails with the reason's code and a message on standard error."""
     return StringCommand(f"printf '%s\\n' {shlex.join([marked(reason), message])} >&2; exit 1")

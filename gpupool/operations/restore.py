@@ -1,4 +1,4 @@
-"""What was lost comes back from a backup; what is there now is put aside, never destroyed."""
+"""Restore the accounting database from a backup; an existing database is kept under another name."""
 
 import re
 from typing import Any
@@ -21,9 +21,9 @@ _PRELUDE = shell_file(__package__, "restore_database.sh")
 
 @operation
 def database(program: str, backup: str = "", aside: bool = False) -> Commands:
-    """Load the newest backup of the database, or the one that is named, and have slurmdbd run with it.
+    """Load the newest backup of the database, or the one named `backup`, and run slurmdbd with it.
 
-    A database with jobs is refused, or with `aside` kept under another name. A backup that is broken changes nothing.
+    A database with jobs is refused, or with `aside` kept under another name. A damaged backup changes nothing.
     """
     state = look(Backups, "the backups and the database", program=program)
     path = _chosen(state.backups.get("database", ()), backup)
@@ -44,7 +44,7 @@ def database(program: str, backup: str = "", aside: bool = False) -> Commands:
 
 @operation
 def read_again(after: str) -> Commands:
-    """Have slurmctld read its accounts again, once the database of the host `after` is there; running jobs go on."""
+    """Restart slurmctld to read its accounts after the host `after` has restored the database; running jobs go on."""
     host, state = named(after) if executing() else None, ctx_state.get()
     failed: Any = state.failed_hosts if host is not None else ()
     if host in failed:
@@ -59,7 +59,7 @@ def read_again(after: str) -> Commands:
 
 
 def _chosen(paths: tuple[str, ...], name: str) -> str:
-    """Return the path of the backup of a name, the newest without one."""
+    """Return the path of the backup with this name, of the newest without a name."""
     if name and not _NAME.fullmatch(name):
         raise Refused(f"{name!r} is not the name of a backup, such as database-20261123T023000Z.sql.gz")
     matching = [path for path in paths if not name or path.rpartition("/")[2] == name]

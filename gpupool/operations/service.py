@@ -1,17 +1,17 @@
 """systemd units: running, enabled, and restarted only when a file they read has changed since they started.
 
-How a restart survives a run that is killed between replacing a file and restarting the daemon: the rule does not
-ask what this run did, it asks whether the unit runs with the files that stand on the node. Two witnesses:
+A run may be killed between replacing a file and restarting the daemon. So the decision does not depend on the changes
+of this run, but on whether the unit runs with the files on the node. There are two sources:
 
-- a stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID and the sha256 of each watched file, taken before
-  our last start, restart or reload and written only after that succeeded. As long as the unit is still that
-  invocation, the stamp alone decides; clocks do not matter, nor does a file that was written anew with the same text.
-- where the stamp says nothing (a unit that somebody else, or a reboot, started), the file's mtime against the moment
-  the unit began to start. A node that was in order before gpupool came is left alone, without a stamp.
+- A stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID and the sha256 of each watched file, computed before
+  gpupool's last start, restart or reload and written only after that succeeded. If the unit still has this
+  InvocationID, the stamp alone decides: clocks do not matter, nor does a file that was rewritten with the same text.
+- Without a valid stamp (the unit was started by an admin or a reboot), the file's mtime is compared with the start of
+  the unit. A node that was correct before gpupool managed it is not changed and gets no stamp.
 
-Times alone would restart for a rewritten file of the same text and fail when a clock was stepped; the stamp alone
-would restart every daemon that an admin had restarted already. A reload (`scontrol reconfigure` too) keeps the
-InvocationID, so the same rule serves it.
+Times alone would cause a restart for a file rewritten with the same text, and be wrong after a clock was stepped. The
+stamp alone would restart every daemon that an admin has already restarted. A reload (also `scontrol reconfigure`)
+keeps the InvocationID, so the same rule applies.
 """
 
 import re
@@ -31,7 +31,7 @@ from gpupool.shell import shell_file
 from gpupool.unix import UNITS
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
-#: What systemd calls a unit that runs.
+#: systemd's states of a unit that runs.
 UP = ("active", "reloading", "refreshing")
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
 
@@ -41,8 +41,8 @@ _AT_BOOT = Aspect("starts at boot", "does not start at boot")
 _RUNS = Aspect("runs", "stopped")
 
 
-#: Has settings of slices and of logind hold at once. systemd reads those of a slice that runs, but gives them to the
-#: kernel only when the next unit of `user.slice` starts; logind reads its own file when it gets this signal.
+#: Command that applies settings of slices and of logind at once. systemd applies the settings of a running slice to the
+#: kernel only when the next unit of `user.slice` starts; logind reads its file when it gets this signal.
 READ_SHARES = [
     *("sh", "-c"),
     "systemctl daemon-reload && systemctl kill --signal=HUP systemd-logind && "
@@ -52,9 +52,9 @@ READ_SHARES = [
 
 @dataclass(frozen=True)
 class Unread:
-    """Why a unit has not read a file: this run will change it (`coming`), or it has changed `since` the unit did.
+    """Why a unit has not read a file: this run will change it (`coming`), or it has changed since (`since` is text).
 
-    `keys` are the names of the keys that differ, for people.
+    `keys` are the names of the different keys, as text.
     """
 
     coming: bool = False
@@ -64,7 +64,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Weighed:
-    """The files that a unit has to read, and which of them need a restart; `tell`: it is reloaded before that."""
+    """The files that a unit has to read, and which of them need a restart; `tell`: reload before the restart."""
 
     unread: Mapping[str, Unread]
     restarts: Collection[str]
@@ -73,7 +73,7 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A unit as it shall run: `restart_if` and `reload_if` are paths, `enabled` None leaves its start at boot alone.
+    """A wanted unit: `restart_if` and `reload_if` are paths; with `enabled` None, its start at boot is not changed.
 
     `reload_command` replaces `systemctl reload`.
     """
@@ -86,16 +86,16 @@ class Wanted:
 
     @property
     def paths(self) -> list[str]:
-        """The files that it reads."""
+        """The files that the unit reads."""
         return list(dict.fromkeys([*self.restart_if, *self.reload_if]))
 
     @property
     def reload(self) -> str:
-        """The command that has it read its files again."""
+        """The command that reloads the unit."""
         return shlex.join(self.reload_command or ["systemctl", "reload", self.unit])
 
 
-#: Weighs the files that a unit has not read: which it has to read, and how.
+#: Function that decides which of the unread files a unit has to read, and whether by a restart.
 Weigh = Callable[[UnitState, Mapping[str, Unread]], Weighed]
 
 
@@ -107,11 +107,11 @@ def running(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
 ) -> Commands:
-    """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
+    """Have a unit run with the current files, and start at boot (`enabled`; None: not changed).
 
-    `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
-    went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
-    same run will write. Nothing is restarted otherwise.
+    `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, only if one of them was changed,
+    created or removed since the unit read it. `reload_command` replaces `systemctl reload`. A plan includes files
+    that the same run will write.
     """
     yield from bring_up(named(unit, enabled, restart_if, reload_if, reload_command))
 
@@ -123,7 +123,7 @@ def named(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
 ) -> Wanted:
-    """Return a unit by its name, with or without `.service`; Refused if it cannot be one, or a path is no path."""
+    """Return a unit by its name, with or without `.service`; Refused if the name or a path is not valid."""
     full = unit if "." in unit else f"{unit}.service"
     wanted = Wanted(full, enabled, restart_if or [], reload_if or [], reload_command or [])
     if not _UNIT.fullmatch(full) or any("\n" in path or "\\" in path for path in wanted.paths):
@@ -134,8 +134,8 @@ def named(
 def bring_up(wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] = ()) -> Commands:
     """Do what `running` does, as part of another operation.
 
-    Without `weigh` each file of `restart_if` needs a restart. `keeping` are lines of the script before a daemon reads
-    its new files.
+    Without `weigh`, each file of `restart_if` needs a restart. `keeping` are lines of the script that run before the
+    daemon reads its new files.
     """
     unit = wanted.unit
     state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=wanted.paths)
@@ -156,19 +156,19 @@ def bring_up(wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] 
 
 
 def _know(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, work: Work) -> None:
-    """Have systemd know the unit's files, and start it at boot or not."""
+    """Add the lines that reload systemd's unit files, and enable or disable the unit."""
     enabled = wanted.enabled
     if state.need_daemon_reload:
         work.differs("daemon-reload", Aspect("read", "not read", note=f"the unit file of {wanted.unit} changed"))
     if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
         verb = "enable" if enabled else "disable"
-        # it has systemd read all its units again
+        # this also makes systemd reload all units
         work.lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
         work.differs(wanted.unit, _AT_BOOT if enabled else Aspect(_AT_BOOT.actual, _AT_BOOT.wanted), act=verb)
     elif (
         state.need_daemon_reload
         or (act == "start" and state.load == "not-found")
-        # the file of another unit, which this one starts: systemd tells of its own only
+        # a unit file of another unit that this one starts: systemd only reports NeedDaemonReload for its own
         or (act in ("start", "restart") and any(path.startswith(f"{UNITS}/") for path in weighed.unread))
     ):
         work.lines.append("systemctl daemon-reload")
@@ -180,9 +180,9 @@ def _script(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, keepin
     yield from keeping
     match act:
         case "start":
-            # a unit that failed too often refuses to start before it is forgiven
+            # a unit that failed too often does not start without it
             yield 'systemctl reset-failed -- "$unit" 2>/dev/null || :'
-            # a start that others began with other files would be waited for until it fails
+            # a start with older files may be in progress, and `start` would wait until it fails
             verb = "restart" if state.active == "activating" and weighed.unread else "start"
             yield f'systemctl {verb} -- "$unit" || down "does not start"'
         case "restart":
@@ -199,9 +199,9 @@ def _script(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, keepin
 
 @operation
 def timer(path: str) -> Commands:
-    """Have a timer run, by the path of its unit file, and systemd know the file of its service, which is beside it.
+    """Have a timer run, given by the path of its unit file, and its service's file in the same folder loaded.
 
-    The timer starts again when its own file has changed; what its service does is not interrupted.
+    The timer is restarted if its own file has changed; a running service is not interrupted.
     """
     service = f"{path.removesuffix('.timer')}.service"
     yield from bring_up(Wanted(path.rpartition("/")[2], True, [path], [service], ["systemctl", "daemon-reload"]))
@@ -209,7 +209,7 @@ def timer(path: str) -> Commands:
 
 @operation
 def at_boot(units: list[str]) -> Commands:
-    """Have units start at boot, without starting them now; what is masked is an admin's decision, and refused."""
+    """Have units enabled, without starting them; a masked unit is refused, because an admin has masked it."""
     states = look(UnitFiles, f"from systemd whether {', '.join(units)} start at boot", units=units)
     if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
         raise Refused(f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}")
@@ -217,7 +217,7 @@ def at_boot(units: list[str]) -> Commands:
     work = Work(Kind.SERVICE)
     for unit in late:
         work.differs(unit, _AT_BOOT, act="enable")
-    # in one command: each makes systemd read all its units again
+    # in one command: each makes systemd reload all units
     work.run("systemctl", "--quiet", "enable", "--", *late)
     yield from work.carry_out(f"{', '.join(units)}: start at boot")
 
@@ -238,7 +238,7 @@ def _why(state: UnitState, path: str, coming: str | None) -> Unread | None:
     now, noted = state.files[path], state.stamp_sums.get(path)
     will_change = coming is not None and coming != now.sha256
     if noted is not None and state.stamp_invocation == state.invocation:
-        # what somebody changed by hand since, and this run puts back, the unit has never read
+        # if this run restores a file that was changed by hand, the unit has already read the restored text
         if noted == (coming if will_change else now.sha256):
             return None
         return Unread(coming=True) if will_change else Unread(since=f"changed since {_short(noted)}")

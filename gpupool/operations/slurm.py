@@ -1,10 +1,10 @@
-"""What a new slurm.conf costs: Slurm ends the jobs of what is removed, so that is refused while there are any.
+"""Refuse a new slurm.conf that would end jobs: Slurm ends the jobs of removed partitions and nodes.
 
-Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that is removed (pending ones
-too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
-when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
-New steps of a running job fail when /tmp becomes the job's own, or no longer is (job_container.conf(5)).
-`gpupool.operations.trial` asks slurmctld itself, just before the files are put.
+Tested on 24.11, with `scontrol reconfigure` and with a restart. Jobs end if their partition is removed (also pending
+jobs), if their node is removed, or if its CPUs or GPUs change. They go on if a node only leaves their partition, a time
+limit gets shorter, a partition no longer allows their account or QoS, or memory or features change. New steps of a
+running job fail if a private /tmp is switched on or off (job_container.conf(5)). `gpupool.operations.trial` tests the
+files with slurmctld itself, just before they are put.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,21 +22,21 @@ from gpupool.operations.frame import Refused, look, operation
 from gpupool.operations.service import stale
 from gpupool.wanted import File, SlurmNode
 
-_SHOWN = 3  # jobs named of each partition or node
-_refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
+_SHOWN = 3  # jobs of each partition or node that a message lists
+_refused: WeakSet[Any] = WeakSet()  # hosts on which this run would end jobs
 
 
 @operation
 def refuse_job_loss(
     files: list[File], partitions: list[str], nodes: list[SlurmNode], idle: list[str] | None = None
 ) -> None:
-    """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
+    """Fail if running or pending jobs need partitions or nodes that slurm.conf removes or changes.
 
-    `partitions` and `nodes` are all that it will have; a renamed one is a new one. To be called before the
-    `files` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
-    somebody made by hand beside them, a partition say, then lives on), and without a slurmctld that answers.
+    `partitions` and `nodes` are all that it will have; a renamed one is new. Call it before the `files` are put, on
+    each host that gets them. slurmctld is not asked if it already runs with these files (so a partition that an admin
+    created by hand is kept), and nothing is refused if no slurmctld answers.
 
-    `idle` are paths, wanted or not, whose contents may change only while no job runs.
+    `idle` are paths, wanted or not, whose contents may only change while no job runs.
     """
     paths = [file.path for file in files]
     unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
@@ -66,9 +66,9 @@ def refuse_job_loss(
 
 @operation
 def costs_no_jobs(first: str, files: list[File]) -> None:
-    """Refuse new `files` here when `refuse_job_loss` has refused on the host `first` in this run.
+    """Refuse new `files` if `refuse_job_loss` has refused on the host `first` in this run.
 
-    A node that jobs run on would else be unknown by name to all others before anybody has said no.
+    Otherwise all other nodes would get files without a node that still has jobs.
     """
     state = run_state()
     host = state.inventory.get_host(first, default=None) if executing() else None
@@ -79,9 +79,9 @@ def costs_no_jobs(first: str, files: list[File]) -> None:
 
 @operation
 def require_accepted_by(first: str, files: list[File]) -> None:
-    """Refuse new `files` here when the host `first`, which tries them, failed in this run after it was reached.
+    """Refuse new `files` if the host `first`, which tests them, was reached and has failed in this run.
 
-    So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
+    So all hosts keep the same files. A host `first` that cannot be reached does not stop the others.
     """
     state = run_state()
     host = state.inventory.get_host(first, default=None)
@@ -111,7 +111,7 @@ def _changed(paths: list[str], sums: Mapping[str, str]) -> list[str]:
 def _losses(
     state: QueueState, partitions: Iterable[str], nodes: dict[str, NodeShape]
 ) -> Iterator[tuple[str, list[Job], str]]:
-    """Return what is removed or changed under jobs, as a message, the jobs, and what to drain, as scontrol takes it."""
+    """Yield each removal or change that affects jobs: a message, the jobs, and the arguments of scontrol to drain."""
     for name in state.partitions:
         jobs = [job for job in state.jobs if name in job.partitions]
         if name not in partitions and jobs:

@@ -24,9 +24,9 @@ def running(
 ) -> Commands:
     """Have a daemon of a version of Slurm run, as `service.running` does.
 
-    Whether a changed file in `reload_if` needs a restart depends on its keys (`slurm.keys.effects`). A daemon that does
-    not start with its new files gets its former ones back, and with them `state_file`, a file of its state that it may
-    change when it cannot be reloaded.
+    Whether a changed file in `reload_if` needs a restart depends on its keys (`slurm.keys.effects`). If a daemon does
+    not start with its new files, the former ones are restored, and also `state_file`, a file of its state that it may
+    change during a failed reload.
     """
     wanted = named(unit, True, restart_if, reload_if, reload_command)
 
@@ -53,6 +53,6 @@ def _weigh(wanted: Wanted, version: str, state: UnitState, unread: Mapping[str, 
     daemons = {path: effect.split() for path, (effect, _) in effects.items()}
     name = wanted.unit.partition(".")[0]
     restarts += [path for path, restarted in daemons.items() if name in restarted]
-    # nodes are told by the process that still runs; those that restart ask by themselves
+    # the running slurmctld informs the nodes before its restart; a restarted slurmd asks for the files
     tell = any(path in effects for path in needed) and not any("slurmd" in restarted for restarted in daemons.values())
     return Weighed(needed, restarts, tell)

@@ -1,4 +1,4 @@
-"""A node's Slurm goes to another release: files at hand first, then daemons stopped, packages replaced, started."""
+"""Upgrade Slurm on a node to another release: download files, stop daemons, replace packages, start daemons."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
-#: Seconds that slurmd is away at most, whatever holds up its packages: Slurm ends the jobs of a node after 300.
+#: Maximum seconds without slurmd, even if its packages are delayed: after 300, Slurm ends the jobs of the node.
 AWAY_SECONDS = 120
 _PRELUDE = packages.APT + values(dir=FOLDER, patience=str(AWAY_SECONDS)) + shell_file(__package__, "slurm_upgrade.sh")
 _UP = ("active", "activating", "reloading", "refreshing")
@@ -21,10 +21,10 @@ _UP = ("active", "activating", "reloading", "refreshing")
 
 @operation
 def fetched(release: str, takes_over_from: list[str], needed: list[str], way_back: bool = False) -> Commands:
-    """Have all files at hand that take Slurm on the node to a release, and with `way_back` those that take it back.
+    """Have all package files downloaded for the upgrade to a release, and with `way_back` those for a rollback.
 
-    Refused, with the reason, is what cannot be done there: a step that Slurm does not allow, a release that apt does
-    not know, or one with which apt would remove a package that is `needed` or that a person has installed.
+    Refused with the reason: a step that Slurm does not allow, a release that apt does not have, or one for which apt
+    would remove a package that is `needed` or that an admin has installed.
     """
     state = _state(release)
     if not state.wanted and not state.none:
@@ -44,10 +44,10 @@ def fetched(release: str, takes_over_from: list[str], needed: list[str], way_bac
 
 @operation
 def installed(release: str, units: list[str], start: list[str], backup: str = "") -> Commands:
-    """Take the node's Slurm to a release, with the files that `fetched` has brought; `units` stop, some `start` again.
+    """Have a release of Slurm on the node, from the files of `fetched`; `units` are stopped, those in `start` started.
 
-    `backup` is the program that makes a backup, once slurmdbd has stopped. Units in `start` that do not run, or run
-    with a program that has been replaced, start again. What is not in `start` is left to others.
+    `backup` is the program that makes a backup after slurmdbd has stopped. Units in `start` that do not run, or run
+    with a program that has been replaced, are started. Units that are not in `start` are not started.
     """
     state, work = _state(release), Work(Kind.PACKAGE)
     idle = [
@@ -64,7 +64,7 @@ def installed(release: str, units: list[str], start: list[str], backup: str = ""
             work.differs(name, Aspect(new, note=f"{new}, which it depends on"))
         for name, (old, _) in state.removed.items():
             work.differs(name, Aspect(ABSENT, old, note=f"{old} will be removed"))
-        if not work.changes:  # a step that was cut off while dpkg was at work
+        if not work.changes:  # a step that was interrupted while dpkg ran
             work.differs("dpkg --configure -a", packages.INTERRUPTED)
         work.run("upgrade", release, " ".join(units), " ".join(start), backup, *_exact(state))
     elif idle:
@@ -79,7 +79,7 @@ def installed(release: str, units: list[str], start: list[str], backup: str = ""
 
 @operation
 def answering() -> Commands:
-    """Wait until slurmdbd answers, however long it converts its database; Refused, with its reason, when it ends."""
+    """Wait until slurmdbd has converted its database and answers; fail with its reason if it stops."""
     if "slurmdbd" not in look(Slurm, "the daemons of Slurm", release="").daemons:
         this_host().noop("slurmdbd is not on this node")
         return
@@ -88,7 +88,7 @@ def answering() -> Commands:
 
 @operation
 def rolled_back(release: str, units: list[str], start: list[str]) -> Commands:
-    """Take the node's Slurm back from a release to the packages that were there before; its `units` stop."""
+    """Roll Slurm on the node back from a release to the former packages; `units` are stopped, `start` started again."""
     state, work = _state(release), Work(Kind.PACKAGE)
     if release not in state.releases.values():
         this_host().noop(f"no package of Slurm {release} is installed")
@@ -100,7 +100,7 @@ def rolled_back(release: str, units: list[str], start: list[str]) -> Commands:
 
 @operation
 def tidied() -> Commands:
-    """Remove the files that a step to another release needed."""
+    """Remove the files of an upgrade step."""
     if not look(Slurm, "the packages of Slurm", release="").kept:
         this_host().noop("no files of a step to another release")
         return

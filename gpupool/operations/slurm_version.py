@@ -1,4 +1,4 @@
-"""Which Slurm a node has, beside the one that its new files are for: another one is never met by accident."""
+"""Refuse a node whose release of Slurm is not the one for which its new files are."""
 
 from gpupool.facts.packages import Packages
 from gpupool.facts.slurm_packages import release_of
@@ -13,10 +13,10 @@ _HOW = "see docs/upgrade.md"
 
 @operation
 def refuse_another(version: str, takes_over_from: list[str]) -> None:
-    """Refuse to go on where the node has a Slurm of another release than `version`, before anything is changed.
+    """Fail if the node has another release of Slurm than `version`, before anything is changed.
 
-    `takes_over_from` are the releases from which Slurm allows the step; any other step would lose the queue and leave
-    the database unread.
+    `takes_over_from` are the releases from which Slurm can be upgraded; with any other, it would lose the queue and
+    not read the database.
     """
     state = look(Packages, "the installed packages of Slurm", packages=list(PACKAGES))
     for package, installed in sorted(state.installed.items()):
@@ -27,7 +27,7 @@ def refuse_another(version: str, takes_over_from: list[str]) -> None:
 
 
 def why_not(package: str, release: str, version: str, takes_over_from: list[str]) -> str:
-    """Return why a node whose package is of a release is not taken for one of a version, and what to do."""
+    """Return why a node with a package of this release is refused for this version, and the solution."""
     here = f"{package} is of Slurm {release}, but slurm.version is {version}"
     if release in takes_over_from:
         return f"{here}: run gpupool upgrade, which keeps to Slurm's order ({_HOW})"

@@ -1,4 +1,4 @@
-"""apt's sources: Debian's other components, and lists that are read again when sources or their keys have changed."""
+"""apt's sources: add Debian's other components, and update the lists if sources or their keys have changed."""
 
 import shlex
 
@@ -21,7 +21,7 @@ _PRELUDE = packages.APT + values(stamp=STAMP) + shell_file(__package__, "sources
 def refreshed(paths: list[str]) -> Commands:
     """Have apt read the `.sources` among these files, if one of the files has changed since apt last read it.
 
-    A source that cannot be read, or that its key does not sign, fails with apt's reason.
+    The operation fails with apt's reason if a source cannot be read or is not signed with its key.
     """
     state = look(Sources, "apt's sources", paths=paths)
     coming = {} if executing() else upcoming.announced()
@@ -39,10 +39,10 @@ def refreshed(paths: list[str]) -> Commands:
 
 @operation
 def components(debian: str, path: str) -> Commands:
-    """Have apt read contrib and both parts of non-free of a release of Debian, from the mirrors that have its main.
+    """Have apt read contrib, non-free and non-free-firmware of a release of Debian, from the mirrors of its main.
 
-    What the node's sources leave out goes to a file of its own, `path`; they stay as they are. Nothing is done where
-    they leave out nothing, or where apt has read no lists yet.
+    Components that are missing in the node's sources are added in the file `path`; the sources are not changed. Nothing
+    is done if no component is missing, or if apt has no lists yet.
     """
     archives = look(Components, "which components of Debian apt reads", without=path)
     ours = [archive for archive in archives if archive.codename.partition("-")[0] == debian]

@@ -1,4 +1,4 @@
-"""Tops of labs' spaces, and folders of people: made with their owner, rights and ACL; contents are never touched."""
+"""Create the top folders of labs' spaces and users' folders, with owner, mode and ACL; contents are never changed."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Space
 
-# in one remote call: far below the 128 KiB that one argument may have
+# paths in one command, and lines: an argument has at most 128 KiB
 _PATHS, _LINES = 1000, 500
 _PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
 _PRELUDE = DISK + shell_file(__package__, "spaces.sh")
@@ -19,10 +19,9 @@ _PRELUDE = DISK + shell_file(__package__, "spaces.sh")
 
 @operation
 def tops(wanted: list[Space]) -> Commands:
-    """Have the tops of spaces with owner, group, mode and groups in the ACL; what is in them is nobody's business here.
+    """Have the top folders of spaces with owner, group, mode and groups in the ACL; their contents are not changed.
 
-    Groups in an ACL that are not wanted lose it; entries of single users stay. A file or a link at a top's place is
-    refused in words.
+    Unwanted groups are removed from the ACL; entries of users are kept. A file or a link at the path is refused.
     """
     state = _look([top.path for top in wanted])
     if wrong := [path for path, entry in state.items() if entry.kind != "directory"]:
@@ -36,9 +35,9 @@ def tops(wanted: list[Space]) -> Commands:
 
 @operation
 def folders(wanted: list[Folder]) -> Commands:
-    """Make folders of users that are missing. One that is there stays as it is, whoever's it is.
+    """Create missing folders of users; an existing folder is not changed, whoever its owner is.
 
-    Who may write to the place may have been there first: that is a matter for `verify`, not for a run to stop at.
+    A user who may write to the parent folder may have created it: `verify` reports that, and the run does not fail.
     """
     state = _look([folder.path for folder in wanted])
     work = Work(Kind.FILE)

@@ -1,4 +1,4 @@
-"""Subordinate numbers of users and groups, so that users can be root in a namespace of their own, as a build wants."""
+"""Give users subordinate uids and gids, so that they can be root in a user namespace, for example to build images."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -7,9 +7,9 @@ from gpupool.facts.subordinate import Range, Subordinate
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 
-#: How many each user gets: as many as there are ordinary numbers in an image.
+#: Numbers for each user: as many as there are ordinary uids in an image.
 COUNT = 65536
-#: The first ones: above those that systemd gives containers.
+#: The first number: above the numbers that systemd uses for containers.
 FIRST = 0x7000_0000
 _END = 2**32 - 1
 _AT_ONCE = 200
@@ -17,10 +17,10 @@ _AT_ONCE = 200
 
 @operation
 def numbers(users: list[str]) -> Commands:
-    """Give each user a range of numbers for users and one for groups, the same for both, where one is missing.
+    """Give each user without one a range of subordinate uids and gids, with the same numbers.
 
-    Ranges that are there are never changed; a user who has one as large gets no other. A new range is above all
-    others, in the order of `users`: nodes that get the same users in the same order have the same ranges.
+    Existing ranges are never changed; a user with a range of at least this size gets no other. A new range is above
+    all others, in the order of `users`: nodes with the same users in the same order have the same ranges.
     """
     state = look(Subordinate, "/etc/subuid and /etc/subgid")
     enough = [{span.owner for span in ranges if span.count >= COUNT} for ranges in (state.users, state.groups)]
@@ -41,7 +41,7 @@ def numbers(users: list[str]) -> Commands:
 
 
 def _free(ranges: Iterable[Range], taken: Collection[int]) -> Iterator[int]:
-    """Yield the beginnings of ranges above all others in which no user and no group has its number."""
+    """Yield the first numbers of ranges that are above all others and contain no user's or group's number."""
     end = max([FIRST, *(span.first + span.count for span in ranges)])
     for first in range(-(-end // COUNT) * COUNT, _END - COUNT, COUNT):
         if not any(first <= number < first + COUNT for number in taken):

@@ -1,8 +1,8 @@
-"""A place where all nodes wait for each other.
+"""A barrier at which all nodes wait for each other.
 
-pyinfra sorts the operations of different hosts by how many stand before them on their own host, and by line only
-among equals: a head node, which has little to do, would be told to find the controller before there is one. An
-operation that every host has puts all that is above it before all that is below it.
+pyinfra sorts the operations of different hosts by their number of predecessors on their own host, and only then by
+line. So a head node, which has few operations, would need the controller before it exists. An operation that every host
+has separates all operations before it from all after it.
 """
 
 from gpupool.operations.ambient import this_host
@@ -11,5 +11,5 @@ from gpupool.operations.frame import operation
 
 @operation
 def barrier() -> None:
-    """Have every host wait here for the others; to be called on every host, it changes nothing."""
+    """Wait for all other hosts; call it on every host. It changes nothing."""
     this_host().noop("all nodes have reached this stage")

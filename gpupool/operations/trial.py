@@ -1,13 +1,13 @@
-"""A new slurm.conf is tried before it is put: Slurm itself has no such test.
+"""Test a new slurm.conf before it is put: Slurm itself has no such test.
 
-On a controller a slurmctld of its own is started with the new files and a copy of the live state, in a network
-namespace where there is no node, no slurmdbd and no other slurmctld: it can reach nothing, and is killed as soon as
-it has read all. Two things are learnt in some 0.3 s each: whether it starts at all, and which jobs it would end when
-it does. The latter are more than those of a deleted partition or node: slurmctld also ends jobs whose node has other
-CPUs or GPUs now, or that were submitted to several partitions of which one is gone, though they run in another.
+On a controller, a second slurmctld is started with the new files and a copy of the live state, in a network namespace
+without nodes, slurmdbd and other slurmctlds. It cannot connect to anything, and is killed as soon as it has read all
+files. The test takes about 0.3 s and shows whether slurmctld starts, and which jobs it would end. These are more than
+the jobs of a removed partition or node: slurmctld also ends jobs whose node has other CPUs or GPUs now, and jobs that
+were submitted to several partitions of which one was removed, even if they run in another.
 
-What the trial itself cannot live with (a namespace that differs from the node) fails with the files of today, too:
-these are tried in the same way, and only what they stand and the new ones do not is held against the new ones.
+Some settings always fail in the namespace. So the current files are tested in the same way, and only errors that are
+new count.
 """
 
 from gpupool.shell import shell_file
@@ -16,8 +16,8 @@ _TRIAL = shell_file(__package__, "trial.sh")
 
 
 def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
-    """Return the command for `files.put(check=…)` of slurm.conf and its neighbours (gres.conf, job_submit.lua, …).
+    """Return the command for `files.put(check=…)` of slurm.conf and related files (gres.conf, job_submit.lua, …).
 
-    On a node without slurmctld it accepts everything. `$GPUPOOL_NEW` is what new files have after their names.
+    On a node without slurmctld it accepts all files. `$GPUPOOL_NEW` is the suffix of new files.
     """
     return ["sh", "-c", _TRIAL.strip(), "trial", conf]

@@ -1,4 +1,4 @@
-"""Users and groups with the same numbers everywhere: one look, one command, and nothing is ever deleted."""
+"""Users and groups with the same numbers on all nodes: one fact, one command, and none is ever deleted."""
 
 import shlex
 from datetime import date
@@ -12,12 +12,12 @@ from gpupool.operations.work import Work
 from gpupool.wanted import User
 
 _DAY_0 = date(1970, 1, 1).toordinal()
-_CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argument may have
+_CHUNK = 200  # commands in one script: an argument has at most 128 KiB
 
 
 @operation
 def groups(wanted: dict[str, int]) -> Commands:
-    """Make groups (name -> gid) that are missing. A number that differs, or is taken, is refused in words."""
+    """Create missing groups (name -> gid). Fail if a group has another gid or the gid is in use."""
     if wrong := [name for name in wanted if not unix.GROUP.fullmatch(name)]:
         raise Refused(f"{wrong[0]!r} is not a valid group name")
     if not wanted:
@@ -41,11 +41,11 @@ def groups(wanted: dict[str, int]) -> Commands:
 
 @operation
 def users(wanted: list[User], managed_groups: list[str] | None = None) -> Commands:
-    """Make users, without homes, and bring primary group, further groups, home, shell, comment and end in line.
+    """Create users, without homes, and set primary group, other groups, home, shell, comment and end of access.
 
-    Never deletes a user and never changes a uid: that is refused in words. Membership is added; it is taken away
-    only from the groups named in `managed_groups`. Who was locked by hand stays locked: an end is only brought nearer,
-    or put off where it was set here.
+    A user is never deleted, and another uid is refused. Memberships are added; they are only removed from the groups
+    in `managed_groups`. A user whom an admin has locked remains locked: an end is only moved to an earlier day, or to a
+    later one if gpupool has set it.
     """
     managed = managed_groups or []
     if wrong := _wrong(wanted):
@@ -73,8 +73,8 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         work.obstacles.append(f"user {user.name}: uid {user.uid} belongs to user {taken} here")
     elif now is None:
         options = ["-u", str(user.uid), "-g", user.group, "-d", user.home, "-s", user.shell, "-c", user.comment]
-        # -M: homes belong to the storage; -l: no sparse lastlog of gigabytes for a large uid
-        # useradd takes an @ for a slip of the hand
+        # -M: the storage has the homes; -l: no sparse lastlog of gigabytes for a large uid
+        # useradd accepts an @ only with --badname
         odd = ["--badname"] if "@" in user.name else []
         command = ("useradd", *odd, "-M", "-N", "-l", *options, "--", user.name)
         work.do(f"user {user.name}", Aspect(f"uid {user.uid}, group {user.group}"), *command)
@@ -109,7 +109,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
 
 
 def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
-    """Have accounts expire on their day (shadow(5)), and keep a record of those that were set here."""
+    """Set the days on which accounts expire (shadow(5)), and keep a record of the days that gpupool has set."""
     names = {user.name for user in wanted}
     kept = {name: day for name, day in state.set_ends.items() if name not in names}
     for user in wanted:

@@ -1,4 +1,4 @@
-"""What an operation found to do: collected while it compares, carried out at the end."""
+"""The changes and commands of an operation: collected while it compares, run at the end."""
 
 import shlex
 from collections.abc import Sequence
@@ -17,8 +17,7 @@ from gpupool.operations.frame import Commands, Refused
 class Work:
     """Changes of one kind by their names, lines of the script, and texts for its standard input.
 
-    `obstacles` are reasons to do nothing at all. `stays`: what is left as it is, by name, and why; the operation says
-    it where it fits.
+    `obstacles` are reasons to do nothing. `stays`: why items are not changed, by name; the operation reports them.
     """
 
     kind: Kind
@@ -31,26 +30,26 @@ class Work:
     def differs(
         self, item: str, *aspects: Aspect, act: str = "", refused: bool = False, kind: Kind | None = None
     ) -> None:
-        """Add a change of an item, or more properties to the one that it has already."""
+        """Add a change of an item, or more properties to its existing change."""
         new = Change(kind or self.kind, item, aspects or (Aspect(),), act, refused)
         known = self.changes.get(new.name)
         self.changes[new.name] = replace(known, aspects=known.aspects + new.aspects) if known else new
 
     def do(self, item: str, differs: Aspect, *command: str) -> None:
-        """Have a command run, which changes a property of the item."""
+        """Add a command that changes a property of the item."""
         self.differs(item, differs)
         self.run(*command)
 
     def run(self, *command: str) -> None:
-        """Have a command run that belongs to other changes."""
+        """Add a command that belongs to other changes."""
         self.lines.append(shlex.join(command))
 
     def carry_out(
         self, nothing_to_do: str, prelude: str = "", end: Sequence[str] = (), at_once: int | None = None
     ) -> Commands:
-        """Yield the script: `prelude`, the lines, `end`; of `at_once` lines at most, with all texts each time.
+        """Yield the script: `prelude`, the lines, `end`; several scripts, each with all texts, above `at_once` lines.
 
-        Raises Refused where something is in the way. Without a change the host is told `nothing_to_do`.
+        Refused if there are obstacles. Without a change, `nothing_to_do` is the host's no-op message.
         """
         if self.obstacles:
             raise Refused("; ".join(self.obstacles))

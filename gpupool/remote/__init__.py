@@ -1,1 +1,1 @@
-"""How the admin's machine reaches nodes: what OpenSSH is started with, and the command line that a node gets."""
+"""Connections from the admin's machine to nodes: OpenSSH's configuration, and the command lines for nodes."""

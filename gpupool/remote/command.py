@@ -1,7 +1,7 @@
-"""The command line that runs a script on a node as root, whatever login shell, locale and start-up files are there.
+"""The command line that runs a script on a node as root, with any login shell, locale and start-up files.
 
 sshd hands the line to the login shell of the user. bash, dash, ksh, zsh, tcsh and fish agree on single quotes only as
-long as there is no newline, no `!` and no backslash in them. So the script travels in base64, and /bin/sh decodes it.
+long as there is no newline, no `!` and no backslash in them. So the script is sent in base64, and /bin/sh decodes it.
 """
 
 import base64
@@ -28,8 +28,8 @@ _DECODE = 'as_root=$(printf %s "$1" | base64 -d) && eval "$as_root"'
 def remote_command(script: str | Sequence[str]) -> str:
     """Return the line that runs a script of sh, or a program with its arguments, as root under /bin/sh.
 
-    The locale is C.UTF-8. Standard input and the exit status are those of the script; NO_SUDO and SUDO_REFUSES say that
-    it did not begin. `output_of` finds its standard output. ValueError if the line is longer than LONGEST.
+    The locale is C.UTF-8. Standard input and the exit status are those of the script; NO_SUDO and SUDO_REFUSES mean
+    that it was not started. `output_of` finds its standard output. ValueError if the line is longer than LONGEST.
     """
     text = script if isinstance(script, str) else f"exec {shlex.join(script)}"
     as_root = shell_file(__package__, "as_root.sh")
@@ -40,9 +40,9 @@ def remote_command(script: str | Sequence[str]) -> str:
 
 
 def output_of(stdout: bytes) -> bytes | None:
-    """Return what a script of `remote_command` has printed, without the lines of the login shell's start-up files.
+    """Return the output of a script of `remote_command`, without the output of the login shell's start-up files.
 
-    None if the script has not begun.
+    None if the script was not started.
     """
     _, begin, output = stdout.partition(f"\n{BEGIN}\n".encode())
     return output if begin else None

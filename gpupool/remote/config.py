@@ -1,18 +1,18 @@
 """The configuration of OpenSSH's client for the nodes of a target, and the options for one node.
 
-The admin's `~/.ssh/config` and the system's count, so that jumps, ports, users and keys are those of the admin's own
-`ssh NODE`. OpenSSH takes the first value of an option that it finds, in this order:
+The admin's `~/.ssh/config` and the system's are included, so that jumps, ports, users and keys are those of the admin's
+`ssh NODE`. OpenSSH uses the first value of an option that it finds, in this order:
 
-1. the options on the command line, for one node: its address, what `access.admin` of the inventory sets, and what
-   gpupool insists on. OpenSSH does not pass them on to the `ssh` that it starts for a jump;
-2. the head of the file, for nodes and jumps: no question is asked, and a connection without an answer ends;
+1. the options on the command line, for one node: its address, the values of `access.admin` in the inventory, and
+   fixed options. OpenSSH does not pass them on to the `ssh` that it starts for a jump;
+2. the head of the file, for nodes and jumps: it disables questions and ends a connection without an answer;
 3. the admin's file and the system's. `CanonicalizeHostname` makes OpenSSH read all files a second time with the address
    of the node as its name: so `Host` blocks for the node's name and blocks for its address both match. A jump is read
    once and by its name, as without gpupool;
 4. defaults for nodes.
 
-The first group is no `Host` block of the file, because a jump may have the name of a node: `Host head` of the admin's
-file is the way into the cluster, and the address that the inventory has for `head` is behind it.
+The first group is not a `Host` block of the file, because a jump may have the name of a node: `Host head` in the
+admin's file may be the jump into the cluster, and the inventory's address of `head` is inside the cluster.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ from pathlib import Path
 from gpupool.errors import TestbedError
 from gpupool.target import Target
 
-CONNECT_SECONDS = 30  # for the TCP connection and the key exchange; behind jumps for all of them together
-ALIVE_SECONDS, ALIVE_COUNT = 15, 3  # a node that gives no answer three times in a row is given up
+CONNECT_SECONDS = 30  # for the TCP connection and the key exchange; with jumps, for all of them together
+ALIVE_SECONDS, ALIVE_COUNT = 15, 3  # after three missing answers in a row, the connection is closed
 SYSTEM = Path("/etc/ssh/ssh_config")
 DEFAULT_USER, DEFAULT_PORT = "root", 22
 
@@ -40,8 +40,8 @@ Host *
   ForwardAgent no
   ForwardX11 no
 """
-# `canonical` is true when the files are read for the second time: then no value of the admin's can follow.
-# SendEnv: the locale of the admin is not for commands on nodes.
+# `canonical` is true when the files are read for the second time: so all values of the admin come before these.
+# SendEnv: commands on nodes must not get the admin's locale.
 _DEFAULTS = f"""\
 Match canonical
   User {DEFAULT_USER}
@@ -50,7 +50,7 @@ Match canonical
 
 
 def text(target: Target) -> str:
-    """Return the file for `ssh -F`; TestbedError if the testbed has no file yet that says how to reach its nodes."""
+    """Return the text of the file for `ssh -F`; TestbedError if the testbed has no SSH configuration yet."""
     if target.testbed is None:
         return f"{_HEAD}Include {quoted(Path.home() / '.ssh' / 'config')}\nInclude {SYSTEM}\n{_DEFAULTS}"
     included = Path(target.testbed.ssh_config)
@@ -62,7 +62,7 @@ def text(target: Target) -> str:
 
 
 def options(target: Target, address: str) -> list[str]:
-    """Return the words of ssh's command line that are for the node at an address, before its name."""
+    """Return the options of ssh's command line for the node at an address."""
     values: dict[str, object] = {
         "HostName": address,
         "CanonicalizeHostname": "yes",
@@ -81,5 +81,5 @@ def option_words(values: Mapping[str, object]) -> list[str]:
 
 
 def quoted(path: Path) -> str:
-    """Return a path as one word of OpenSSH's configuration, whatever blanks are in it."""
+    """Return a path, which may have blanks, as one word of OpenSSH's configuration."""
     return f'"{path}"'

@@ -1,4 +1,4 @@
-"""Commands on the first controller that answers."""
+"""Run commands on the first controller that answers."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,7 +15,7 @@ class Controller(Nodes):
     """The controllers and the other nodes of a target; made by `reach`."""
 
     def ask(self, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
-        """Return what a command prints on the first controller whose slurmctld answers.
+        """Return the output of a command on the first controller whose slurmctld answers.
 
         NoAnswerError if none does, RefusedError if the command fails.
         """
@@ -26,7 +26,7 @@ class Controller(Nodes):
         return self._of_one(lambda name: self.on(name, "true", seconds=20))[0]
 
     def _of_one(self, run: Callable[[str], str]) -> tuple[str, str]:
-        """Return the first controller that answers, and what `run` returns of it."""
+        """Return the name of the first controller that answers, and the result of `run` for it."""
         why = "the inventory has no controller that gpupool manages"
         for node in self.target.cluster.controllers:
             try:
@@ -41,5 +41,5 @@ class Controller(Nodes):
 
 
 def reach(target: Target) -> AbstractContextManager[Controller]:
-    """Give the controllers and the other nodes, and end the connections afterwards."""
+    """Return a context with the controllers and the other nodes, which ends the connections afterwards."""
     return Controller.of(target)

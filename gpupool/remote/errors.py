@@ -1,4 +1,4 @@
-"""Why a command on a node gave no result."""
+"""The errors of a command on a node."""
 
 from gpupool.errors import GpupoolError
 

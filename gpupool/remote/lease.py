@@ -1,4 +1,4 @@
-"""A lock on a node that this process holds by a session of OpenSSH."""
+"""A lock on a node that this process holds with a session of OpenSSH."""
 
 import subprocess
 import threading
@@ -13,7 +13,7 @@ _END_SECONDS = 3.0
 
 
 class Lease:
-    """A lock that this process has as long as its session lasts; made by `leased`."""
+    """A lock that this process holds until its session ends; made by `leased`."""
 
     def __init__(self, session: "subprocess.Popen[str]", node: str) -> None:
         self._session = session
@@ -29,9 +29,9 @@ class Lease:
 
 @contextmanager
 def leased(nodes: Nodes, node: str, path: str, doing: str) -> Iterator[Lease]:
-    """Hold the lock at a path on a node; GpupoolError that names the holder, if another run has it.
+    """Hold the lock at a path on a node; GpupoolError with the holder's name if another run has it.
 
-    `doing` is what holders of this lock do, such as "doing maintenance".
+    `doing` describes the holder's work in messages, such as "doing maintenance".
     """
     session = nodes.session(node, *lock.command("lock", path))
     over = threading.Event()
@@ -52,7 +52,7 @@ def leased(nodes: Nodes, node: str, path: str, doing: str) -> Iterator[Lease]:
 
 
 def _ensure_held(session: "subprocess.Popen[str]", node: str, doing: str) -> None:
-    """Read the answer. ssh ends if the node becomes silent, so this does not wait forever."""
+    """Raise GpupoolError unless the session holds the lock. ssh ends if the node does not answer, so the wait ends."""
     answer = next((found for line in session.stdout or () if (found := lock.reply(line))), None)
     if answer is None:
         raise GpupoolError(f"{node}: cannot hold the lock that keeps others from {doing}: no answer")

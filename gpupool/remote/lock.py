@@ -1,8 +1,8 @@
-"""The lock on a node: how a process there holds it, what it answers, and who holds it.
+"""The lock on a node: the command that holds it, its answers, and its owner.
 
-The holder is one process on the node, `lock.sh`, which reads a line from us now and then. It ends with its connection,
-so kill -9 frees the lock at once; if the admin's machine has lost its network, the lock is free after LEASE_SECONDS
-without a line. The lock's file belongs to root, or any user could hold the lock.
+The holder is one process on the node, `lock.sh`, which regularly reads a line from the admin's machine. It ends with
+its connection, so kill -9 frees the lock at once; if the admin's machine has lost its network, the lock is free after
+LEASE_SECONDS without a line. The lock's file belongs to root, because otherwise any user could hold the lock.
 """
 
 import getpass
@@ -16,27 +16,27 @@ from gpupool.shell import shell_file
 
 BEAT_SECONDS = 15.0
 LEASE_SECONDS = 120  # without a beat
-WAIT_SECONDS = 10.0  # for a holder that has just ended or was killed: sshd may not have noticed yet
+WAIT_SECONDS = 10.0  # for a holder that has just ended: sshd may not have noticed yet
 
 _SCRIPT = shell_file(__package__, "lock.sh")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The holder of a lock, from a line of `lock.sh`: this command (held), another `owner` (busy), or none (free)."""
+    """The state of a lock, from a line of `lock.sh`: held by this command, busy (held by `owner`), or free."""
 
     state: Literal["held", "busy", "free"]
     owner: str = ""
 
 
 def command(act: Literal["lock", "look"], path: str, log: str = "") -> list[str]:
-    """Return the words that hold the lock at a path on a node, or look at it; lines sent to it go to the log."""
+    """Return the command that holds the lock at a path on a node, or only reads it; it writes its input to the log."""
     owner = f"{time.time():.0f} {whoami()}"
     return ["bash", "-c", _SCRIPT.strip(), "gpupool", act, path, owner, str(LEASE_SECONDS), str(WAIT_SECONDS), log]
 
 
 def reply(line: str) -> Reply | None:
-    """Return what a line of the session's output says about the lock; None for any other line."""
+    """Return the state of the lock from a line of the session's output; None for any other line."""
     mark, _, owner = line.strip().partition(" ")
     match mark:
         case "gpupool-held":
@@ -49,7 +49,7 @@ def reply(line: str) -> Reply | None:
 
 
 def owner_of(text: str, doing: str = "applying here") -> str:
-    """Return `user@host has been applying here since 08:12`, from the text that a lock holds."""
+    """Return `user@host has been applying here since 08:12`, from the owner in a lock."""
     since, _, who = text.partition(" ")
     if not since.isdigit():
         return f"another one has been {doing}"
@@ -59,7 +59,7 @@ def owner_of(text: str, doing: str = "applying here") -> str:
 
 
 def whoami() -> str:
-    """Return the user and the machine of this run, as other admins read them."""
+    """Return `user@host` of this run, for other admins."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

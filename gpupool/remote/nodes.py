@@ -1,4 +1,4 @@
-"""Commands on nodes by OpenSSH, each bounded in time; files of nodes; and the host keys that machines show."""
+"""Run commands on nodes with OpenSSH and a time limit, copy files from nodes, and read their host keys."""
 
 import shutil
 import subprocess
@@ -17,12 +17,12 @@ from gpupool.remote.command import BEGIN, output_of, refusal, remote_command
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
 
-SECONDS = 60.0  # for a command, unless its caller says otherwise
+SECONDS = 60.0  # for a command, by default
 _CONNECTING = config.CONNECT_SECONDS + 10.0  # OpenSSH gives up before that
 _SSH_FAILED = 255  # the exit status of ssh itself
 _TIMED_OUT = (124, 137)  # the exit statuses of timeout
-_PERSIST_SECONDS = 60  # a shared connection ends that long after its last command, if gpupool was killed
-_LONGEST_SOCKET = 80  # bytes of a path; the system takes 104, and OpenSSH appends 17 to it for a moment
+_PERSIST_SECONDS = 60  # after the last command of a shared connection, if gpupool was killed
+_LONGEST_SOCKET = 80  # bytes of a path; the system accepts 104, and OpenSSH temporarily appends 17
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Answer:
 
 
 class Nodes:
-    """The nodes of a target as OpenSSH reaches them; made by `Nodes.of`.
+    """The nodes of a target, for commands by OpenSSH; made by `Nodes.of`.
 
     All commands on a node share one connection.
     """
@@ -52,7 +52,7 @@ class Nodes:
     @classmethod
     @contextmanager
     def of(cls, target: Target, addresses: Mapping[str, str] | None = None) -> Iterator[Self]:
-        """Give the nodes of a target, or other machines at `addresses`, and end the connections afterwards."""
+        """Yield the nodes of a target, or other machines at `addresses`, and end the connections afterwards."""
         with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
             nodes = cls(target, Path(folder), addresses)
             try:
@@ -65,8 +65,8 @@ class Nodes:
     ) -> Answer:
         """Run a script of sh, or a program with its arguments, as root on a node.
 
-        NoAnswerError if the node cannot be reached or takes more than `seconds`; RefusedError if the command could not
-        begin there. The exit status is for the caller to judge.
+        NoAnswerError if the node cannot be reached or the command takes more than `seconds`; RefusedError if it was not
+        started. The caller has to check the exit status.
         """
         command = self._command(node, _bounded(script, seconds))
         data = stdin.encode() if isinstance(stdin, str) else stdin
@@ -75,13 +75,13 @@ class Nodes:
             done = _ssh(command, seconds + _CONNECTING, data)
         except subprocess.TimeoutExpired:
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
-        # a command may use timeout itself: its status then is for the caller
+        # a command may use timeout itself: the caller checks that status
         if done.returncode in _TIMED_OUT and time.monotonic() - began >= seconds:
             raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
         return self._answer(node, done)
 
     def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
-        """Return what a program prints on a node; NoAnswerError, or RefusedError if it fails."""
+        """Return the output of a program on a node; NoAnswerError, or RefusedError if it fails."""
         answer = self.run(node, argv, stdin=stdin, seconds=seconds)
         out, err = answer.out.decode(errors="replace"), answer.err.decode(errors="replace")
         if answer.code:
@@ -90,10 +90,10 @@ class Nodes:
         return out
 
     def session(self, node: str, *argv: str) -> "subprocess.Popen[str]":
-        """Start a command on a node that lasts as long as its standard input is open, and no longer than gpupool.
+        """Start a command on a node that runs until its standard input is closed, at the latest when gpupool ends.
 
-        Its connection is not shared, so that it is lost only if the node is. The output begins with lines that are not
-        the command's.
+        Its connection is not shared, so that no other command can end it. The output may begin with lines of start-up
+        files.
         """
         pipe = subprocess.PIPE
         command = self._command(node, argv, shared=False)
@@ -102,7 +102,7 @@ class Nodes:
         )
 
     def fetch(self, node: str, path: str, into: Path, *, seconds: float) -> None:
-        """Copy a file of a node, readable by its owner alone; NoAnswerError or RefusedError."""
+        """Copy a file of a node to `into`, with mode 0600; NoAnswerError or RefusedError."""
         into.touch(mode=0o600)
         command = self._command(node, _bounded(["cat", "--", path], seconds))
         pipe = subprocess.PIPE
@@ -128,21 +128,21 @@ class Nodes:
             raise RefusedError(f"{node}: cannot read {path}: {why}", code=answer.code)
 
     def command(self, node: str) -> list[str]:
-        """Return the `ssh` command that reaches a node: words that name the configuration, options, and the node."""
+        """Return the `ssh` command for a node: the configuration file, options, and the node's name."""
         return self._way(node, [])
 
     def settings(self, node: str) -> dict[str, str]:
-        """Return the first value of each option that OpenSSH uses for a node, by the names in small letters."""
+        """Return the first value of each option that OpenSSH uses for a node, by its name in lower case."""
         done = _ssh(self._way(node, ["-G"]), _CONNECTING)
         if done.returncode:
             raise GpupoolError(f"{node}: ssh: {_last(done.stderr.decode(errors='replace'))}")
         return {name: values[0] for name, values in settings.read(done.stdout).items()}
 
     def host_keys(self, node: str, algorithms: str = "", seconds: float = config.CONNECT_SECONDS) -> list[str]:
-        """Return the host key that a machine shows, without logging in, as "kind base64"; none without an answer.
+        """Return the host key of a machine as "kind base64", without a login.
 
-        `algorithms` are those of OpenSSH that the machine may choose from; "" for all. Unlike ssh-keyscan this works
-        behind jumps. NoAnswerError if no SSH server answers.
+        `algorithms` is the value of OpenSSH's HostKeyAlgorithms; "" for its default. Unlike ssh-keyscan, this works
+        with jumps. NoAnswerError if no SSH server answers.
         """
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             known = Path(folder) / "known_hosts"
@@ -173,7 +173,7 @@ class Nodes:
             end.wait()
 
     def _answer(self, node: str, done: "subprocess.CompletedProcess[bytes]") -> Answer:
-        """Return the answer of a command that ran; NoAnswerError or RefusedError of one that did not."""
+        """Return the answer of a command; NoAnswerError or RefusedError if it was not started."""
         why = _last(done.stderr.decode(errors="replace"))
         if done.returncode == _SSH_FAILED:
             raise NoAnswerError(f"{node}: {ssh_errors.reason(done.stderr) or self._reason(node)}")
@@ -185,7 +185,7 @@ class Nodes:
         return Answer(done.returncode, out, done.stderr)
 
     def _reason(self, node: str) -> str:
-        """Return why a node cannot be reached: for a shared connection OpenSSH drops the errors of jumps."""
+        """Return why a node cannot be reached, by a new connection: for a shared one, OpenSSH drops errors of jumps."""
         try:
             self.host_keys(node)
         except NoAnswerError as error:
@@ -238,5 +238,5 @@ def _bounded(script: str | Sequence[str], seconds: float) -> list[str]:
 
 
 def _last(*texts: str) -> str:
-    """Return the last line of the first text that has one: commands say there why they failed."""
+    """Return the last line of the first text that is not empty: most commands print the reason of a failure there."""
     return next((lines[-1].strip() for text in texts if (lines := text.strip().splitlines())), "")

@@ -1,1 +1,1 @@
-"""The one way for commands to run deploys on nodes, and the changes that are one deploy each."""
+"""The only way for commands to run deploys on nodes, and changes that consist of one deploy."""

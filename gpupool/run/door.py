@@ -1,4 +1,4 @@
-"""The door to the nodes: the only place that runs the engine, so that no run forgets its origin or a node asleep."""
+"""The only module that runs the engine, so that every run has an origin and skips nodes that are powered down."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -36,7 +36,7 @@ class Door:
         return replace(self, target=target)
 
     def announced(self) -> "Door":
-        """Print the target on the screen, before anything else happens, and return the door."""
+        """Print the target on the screen and return the door."""
         if self.screen:
             self.screen.print(f"target: {self.target.where}", style="dim")
         return self
@@ -54,8 +54,8 @@ class Door:
     ) -> Report:
         """Run steps on nodes; without `execute` nothing changes.
 
-        Elastic nodes that Slurm has switched off are passed over, and are in `Report.asleep`; no node is switched off
-        while it is being changed. A node that fails is in `Report.failures`, and stops no other node.
+        Elastic nodes that Slurm has powered down are skipped and listed in `Report.asleep`; no node is powered down
+        while it is being changed. A node that fails is in `Report.failures`, and does not stop other nodes.
         """
         self.load()
         resting = asleep(self.target, names)
@@ -66,22 +66,22 @@ class Door:
         return replace(report, asleep=resting)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
-        """Run steps that change nothing on machines at these addresses, which need not be in the inventory."""
+        """Run steps that change nothing on machines at these addresses, in the inventory or not."""
         hosts = [NodeHost(name, (), {**self.target.ssh, "ssh_hostname": at}) for name, at in addresses.items()]
         return self._run(hosts, steps, None, execute=False)
 
     def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
-        """Keep elastic nodes switched on within the context, between several runs too."""
+        """Keep elastic nodes powered up within the context, also between several runs."""
         return awake(self.target, names)
 
     @staticmethod
     def load() -> None:
-        """Import the engine. It replaces Python's threads and sockets, so this comes before the first use of them."""
+        """Import the engine. It replaces Python's threads and sockets, so call this before their first use."""
         import gpupool.engine.drive  # noqa: F401
 
     @cached_property
     def origin(self) -> Origin:
-        """The lines about this command for the log of each changed node."""
+        """The origin of this command, for the log of each changed node."""
         from gpupool.remote.lock import whoami
 
         commit = commit_of(self.target.inventory) if self.target.inventory else ()
@@ -105,7 +105,7 @@ class Door:
             Nodes.of(self.target, addresses) as nodes,
             shown(self.screen) if self.screen else nullcontext(Silence()) as progress,
         ):
-            if self.target.testbed is None:  # whose keys and addresses no configuration of the admin's changes
+            if self.target.testbed is None:  # the admin's SSH configuration does not apply to a testbed
                 commands = {name: {"ssh_command": nodes.command(name)} for name in addresses}
                 hosts = [replace(host, data={**host.data, **commands.get(host.name, {})}) for host in hosts]
             origin = self.origin if execute else None

@@ -1,4 +1,4 @@
-"""The runs that changed nodes, as the nodes' own logs have them."""
+"""The runs that changed nodes, from the nodes' logs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class Run:
 
     @property
     def first(self) -> "Applied":
-        """Return the record of the node that was changed first."""
+        """The record of the node that was changed first."""
         return min(self.nodes.values(), key=lambda record: record.begun)
 
     @property
     def outcome(self) -> str:
-        """Return how the run ended, in a few words: "" when all is well."""
+        """The end of the run in a few words; "" if no node failed and all have ended."""
         failed = [name for name, record in self.nodes.items() if record.failure]
         open_ = [name for name, record in self.nodes.items() if not record.ended]
         if any(record.under_way for record in self.nodes.values()):
@@ -35,7 +35,7 @@ class Run:
 
 @dataclass(frozen=True)
 class History:
-    """All runs, oldest first; lines that cannot be read, by node; why nodes gave no answer; and the nodes asleep."""
+    """All runs, oldest first; the number of damaged lines by node; failures by node; and powered down nodes."""
 
     runs: tuple[Run, ...]
     damaged: Mapping[str, int]

@@ -9,20 +9,20 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Gets events as they come, and ignores them; a subclass overrides what it wants to see. Methods return at once."""
+    """Receives events and ignores them; a subclass overrides the methods that it needs. Methods return at once."""
 
     def step(self, node: str, what: str) -> None:
-        """`what` is being done on the node, or is what came of it. The same step may come many times."""
+        """Receive the current step on a node, or its result. The same step may be repeated."""
 
     def ended(self, node: str, outcome: str, why: str) -> None:
-        """The command does no more on this node; `outcome` is one of the command's own words, such as "done"."""
+        """Receive the end of the command's work on a node; `outcome` is a word of the command, such as "done"."""
 
     def warning(self, node: str, what: str) -> None:
-        """Something failed that does not stop the command."""
+        """Receive a failure that does not stop the command."""
 
     def waiting(self, nodes: Sequence[str], done: int, total: int) -> AbstractContextManager[object]:
-        """Within the context, the command only waits for these nodes; `done` of `total` nodes are done."""
+        """Return a context in which the command only waits for these nodes; `done` of `total` nodes are done."""
         return nullcontext()
 
     def drilled(self, restored: "Restored") -> None:
-        """A drill is over."""
+        """Receive the result of a drill."""

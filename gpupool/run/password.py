@@ -1,4 +1,4 @@
-"""A user's first password: created on the nodes where users log in without a job."""
+"""Create a user's first password on the nodes where users may log in without a job."""
 
 import secrets
 from collections.abc import Collection
@@ -10,13 +10,13 @@ from gpupool.engine.report import Report
 from gpupool.errors import UsageError
 from gpupool.run.door import Door
 
-# without those that look like others
+# without characters that look alike
 _SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True)
 class Given:
-    """A password, the nodes that have it now (`given`), and those where the user has another one (`kept`)."""
+    """A password, the nodes that have it now (`given`), and the nodes where the user kept another one (`kept`)."""
 
     password: str
     given: tuple[str, ...]

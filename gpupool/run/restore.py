@@ -1,4 +1,4 @@
-"""The accounting database of the cluster, restored from a backup."""
+"""Restore the accounting database of the cluster from a backup."""
 
 from gpupool.compile.system.backup import COMMAND
 from gpupool.engine.report import Report
@@ -6,9 +6,9 @@ from gpupool.run.door import Door
 
 
 def restore(door: Door, backup: str, *, aside: bool) -> Report:
-    """Restore the database from a backup ("" for the newest), and have the controllers read it again.
+    """Restore the database from a backup ("" for the newest), and restart the controllers to read it.
 
-    `aside` keeps a database that has jobs under another name; without it such a database is not replaced.
+    With `aside`, a database that has jobs is kept under another name; without it, such a database is not replaced.
     """
     door.load()
     from gpupool.engine.here import here

@@ -1,4 +1,4 @@
-"""Which directories are large, as the files say that the servers write every week."""
+"""Report the sizes of directories, from the files that the servers write every week."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Used:
-    """A directory by the path that people know, on the node that counted it: KiB, when, whose, and of which account."""
+    """A directory by the users' path, on the node that counted it: its size in KiB, time, owner, and account."""
 
     path: str
     node: str
@@ -29,7 +29,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Uncounted:
-    """A directory that the last count gave no file, by the path that people know; whose it is, and why."""
+    """A directory without a file after the last count, by the users' path; its owner, and why."""
 
     path: str
     node: str
@@ -39,7 +39,7 @@ class Uncounted:
 
 @dataclass
 class UsageReport:
-    """The directories of all nodes, the number without a report yet, and why places could not be read."""
+    """The directories of all nodes, the number without a report yet, and why directories could not be read."""
 
     directories: list[Used] = field(default_factory=list)
     missing: int = 0
@@ -48,7 +48,7 @@ class UsageReport:
 
 
 def usage_report(door: Door, names: set[str] | None) -> UsageReport:
-    """Read the files of all nodes that count, or of those in `names`; a node that is away is part of the answer."""
+    """Read the files of all nodes that count, or of the nodes in `names`; unreachable nodes are in `trouble`."""
     target = door.target
     counting = {node.name for node in target.nodes if jobs_for(target.cluster, node).count}
     if names is not None:
@@ -75,7 +75,7 @@ def usage_report(door: Door, names: set[str] | None) -> UsageReport:
 
 
 def add(usage: UsageReport, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
-    """Add what one node said, or why it could not be had."""
+    """Add the state of one node to the report, or why there is none."""
     if state is None:
         usage.trouble[node.name] = "its file systems did not answer in time"
         return

@@ -1,11 +1,11 @@
-"""Slurm's accounting: cluster, QoS, accounts, users, coordinators and limits in slurmdbd, compared and brought in line.
+"""Slurm's accounting: compare and change cluster, QoS, accounts, users, coordinators and limits in slurmdbd.
 
-Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.accounting), and here `normal`,
-`difference`, `blocked` and `script`:
+These functions do the same without pyinfra: `ask_text` and `read` (gpupool.facts.accounting), and `normal`,
+`difference`, `blocked` and `script` of this package:
 
     clean = normal(wanted)
-    state = read(run(ask_text(clean["cluster"])))     # run: a shell where sacctmgr works; its output
-    run(script(difference(state.entities, clean)))    # nothing to do: no steps
+    state = read(run(ask_text(clean["cluster"])))     # run: runs shell text on a node with sacctmgr
+    run(script(difference(state.entities, clean)))    # no steps: nothing to do
 """
 
 import copy
@@ -32,26 +32,25 @@ from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "blocked", "difference", "entities", "normal", "read", "script", "tres_of"]
 
-_SHOWN = 5  # names of what is left to another system
-PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
-# what an earlier step of the same plan will have added, by host
+_SHOWN = 5  # entities of another system that a note lists
+PATIENCE = 30  # seconds to wait for a slurmdbd that was just started
+# entities by host, including new ones of an earlier step of the same plan
 _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 @operation
 def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, roster: Roster | None = None) -> Commands:
-    """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
+    """Have the entities `wanted` in slurmdbd for their cluster; the structure is that of `gpupool.facts.accounting`.
 
-    `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
-    QoS normal, or anything of another cluster. Without it both are left alone; so they are of an account with
-    `exact: False`, its users and the accounts below it, and what is left is noted. `limits` False adds the names of
-    cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
-    needs its QoS before.
+    `exact`: missing fields get Slurm's defaults, and missing entities are removed, except root, the QoS normal and
+    everything of another cluster. Without it, both are not changed. The same is true for an account with
+    `exact: False`, its users and the accounts below it; they are listed in a note. `limits` False only adds the names
+    of cluster, QoS and accounts: slurmdbd has gres/gpu only after the first start of slurmctld, which needs its QoS.
 
-    `roster`: users of its accounts are members of groups in a directory, too, as this host's sssd says. While it does
-    not say so for sure, no user of these accounts is removed.
+    `roster`: members of groups in a directory are users of its accounts, too, as this host's sssd reports them. If
+    the answer may be incomplete, no user of these accounts is removed.
 
-    Whatever has running or pending jobs is not removed: all else is done, then the operation fails and names it.
+    Entities with running or pending jobs are not removed: the operation makes all other changes, then fails.
     """
     try:
         clean = normal(wanted, limits, exact)
@@ -104,7 +103,7 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
 
 
 def _state(cluster: str, awaited: set[str]) -> AccountingState:
-    """Ask; a second time, and with patience, only where a TRES is missing: slurmctld may have started just now."""
+    """Return the state of slurmdbd; if a TRES is missing, wait for it: slurmctld may have just started."""
     patience = PATIENCE if executing() else 0
     label = "the accounting from slurmdbd"
     state = look(Accounting, label, cluster=cluster, patience=patience)
@@ -116,7 +115,7 @@ def _state(cluster: str, awaited: set[str]) -> AccountingState:
 def _plan(
     now: dict[str, Any], clean: Mapping[str, Any], silent: str | None, limits: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Return what will be there when this step comes: the names that the step before it adds, the new slurm.conf."""
+    """Return the entities after the earlier steps of a plan, which add names and write slurm.conf, and the trouble."""
     host = this_host()
     if not limits:
         _foreseen[host] = _with_names(now, clean)

@@ -1,7 +1,7 @@
-"""Who may add users to an account by hand: Slurm's coordinators, compared.
+"""Compare the coordinators of accounts.
 
-Slurm prints a coordinator of an account with every account below it too. Only where the parent does not have the same
-one is it sure that the account itself names it; nothing can be taken from an account that has it from its parent alone.
+Slurm also prints a coordinator of an account with every account below it. Only if the parent does not have the same
+coordinator, it surely belongs to the account itself. An inherited coordinator cannot be deleted from an account.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from gpupool.operations.accounting.steps import Step, joined, step
 
 
 def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Return the commands that take and add coordinators; accounts that another cluster has too lose none."""
+    """Return the commands that delete and add coordinators; accounts that another cluster has, too, lose none."""
     shown = {name: set(account.get("coordinators", ())) for name, account in now["accounts"].items()}
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
@@ -27,7 +27,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
         if user in shown.get(now["accounts"][name]["parent"], ())
     }
     moving = {name for name in goals if _moves(name, now, wanted)}
-    # below an account that loses it, it may be named as well: then all at once
+    # an account below may have the coordinator, too: then one command deletes all
     gone = {
         user: names
         for user, names in gone.items()
@@ -63,7 +63,7 @@ def _add(name: str, user: str) -> Step:
 
 
 def _moves(name: str, now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether what the account has from its parents may be lost because one of them changes its place."""
+    """Return whether the account or one of its parents gets another parent, so that it may lose coordinators."""
     while name in now["accounts"] and name in wanted["accounts"]:
         parent = wanted["accounts"][name]["parent"]
         if parent != now["accounts"][name]["parent"]:

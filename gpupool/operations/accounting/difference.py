@@ -1,4 +1,4 @@
-"""The commands that lead from what slurmdbd holds to what it shall hold; pure, both sides in their one form."""
+"""Compute the commands that change slurmdbd from its current to its wanted entities; both are normalized."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,9 +9,9 @@ from gpupool.operations.accounting.removal import removals
 from gpupool.operations.accounting.steps import Step, joined, step
 from gpupool.slurm.keys.limits import SET_AS, Value, parse, write
 
-# a QoS may name one that is added after it
+# Preempt may name a QoS that is added later
 _LATER = ("Preempt",)
-# what sacctmgr's load calls the fields of an association that it can set
+# the names of fields of an association in the input of `sacctmgr load`
 _LOAD = {
     "Fairshare": "Fairshare", "GrpTRES": "GrpTRES", "GrpTRESMins": "GrpTRESMins", "GrpTRESRunMins": "GrpTRESRunMins",
     "GrpJobs": "GrpJobs", "GrpSubmit": "GrpSubmitJobs", "MaxJobs": "MaxJobs", "MaxSubmit": "MaxSubmitJobs",
@@ -23,9 +23,9 @@ _ADDED = Aspect(note="added")
 
 
 def difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Return the commands after which `now` is as `wanted`, in an order in which each of them can succeed.
+    """Return the commands that change `now` to `wanted`, in an order in which each of them can succeed.
 
-    What cannot go yet because of its jobs is left out: `blocked` (accounting_removal.py) names it.
+    Entities that cannot be removed yet because of their jobs are left out: `blocked` (removal.py) returns them.
     """
     name = wanted["cluster"]
     first = [] if name in now["cluster"] else [step(("add", "cluster", "{}"), name, (), f"cluster {name}")]
@@ -110,7 +110,7 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 
 def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, tuple[Aspect, ...]]]]]) -> Iterator[Step]:
-    """Add all associations of users in one go: one commit of slurmdbd, whatever their number."""
+    """Add all associations of users in one command, which is one commit of slurmdbd."""
     if not added:
         return
     lines = [f"Cluster - '{cluster}'"]

@@ -1,8 +1,8 @@
-"""What slurmdbd holds beyond what is wanted: what goes, in which order, and what has to stay for now.
+"""Remove entities that are in slurmdbd but not wanted: which, in which order, and which cannot be removed yet.
 
-Never touched: root, the QoS `normal` that slurmdbd makes itself, and whatever is another cluster's. Every command
-names our cluster, except where an account is in no other one. QoS belong to all clusters, and which partitions of
-another cluster name one is not known to slurmdbd: with a second cluster no QoS goes.
+Never removed: root, the QoS `normal` that slurmdbd creates, and entities of another cluster. Every command names this
+cluster, except for accounts that no other cluster has. A QoS belongs to all clusters, and slurmdbd does not know the
+partitions of another cluster that use it: so with a second cluster, no QoS is removed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,16 +18,16 @@ _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 @dataclass(frozen=True)
 class _Strays:
-    members: dict[tuple[str, str, str], str | None]  # (user, account, partition) -> why it stays
+    members: dict[tuple[str, str, str], str | None]  # (user, account, partition) -> why it is kept
     accounts: dict[str, str | None]
     qos: dict[str, str | None]
 
 
 def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Return the commands that remove what is not wanted: users before accounts, children before parents, QoS last."""
+    """Return the commands that remove unwanted entities: users before accounts, children before parents, QoS last."""
     stays = _strays(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
-    # Slurm keeps the default account to the last; 22.05 even where all of a user's go in one command
+    # Slurm only removes a default account last; 22.05 even if one command removes all accounts of a user
     ranks: list[list[Step]] = [[], [], []]
     for (user, account, partition), why in stays.members.items():
         if why is None:
@@ -54,7 +54,7 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 
 def blocked(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is not wanted and has to stay for now, by name, and why."""
+    """Return the unwanted entities that cannot be removed yet, by name, with the reason."""
     stays = _strays(now, wanted)
     members = {
         f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
@@ -66,7 +66,7 @@ def blocked(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]
 
 
 def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
-    """Return the QoS that nobody wants."""
+    """Return the QoS that are neither wanted nor used."""
     if not wanted["exact"] or set(now["cluster"]) - {wanted["cluster"]}:
         return set()
     used = {qos for values in _left_values(now, wanted) for qos in (values["DefaultQOS"], *values["QOS"])}
@@ -74,7 +74,7 @@ def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
 
 
 def left(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Return what is not wanted and another system's: it is neither changed nor removed."""
+    """Return the entities that are not in the inventory but kept for another system."""
     accounts = set(now["accounts"]) - {"root"} if not wanted["exact"] else left_accounts(now, wanted)
     if wanted["names"]:
         return []
@@ -92,7 +92,7 @@ def left(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
 
 
 def left_accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
-    """Return the accounts that another system keeps, too, and all that stand below them and are not wanted."""
+    """Return the accounts that another system manages, too, and unwanted accounts below them."""
     names = set(wanted["open"])
     for name, _ in reversed(_children_first(now["accounts"])):
         if now["accounts"][name]["parent"] in names and name not in wanted["accounts"]:
@@ -186,7 +186,7 @@ def _staying(
     members: Mapping[tuple[str, str, str], str | None],
     accounts: Mapping[str, str | None],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the associations that nobody brings in line: root's, and those that go away later."""
+    """Yield the associations that this run does not change: root's, and unwanted ones that cannot be removed yet."""
     yield from ((f"account {name}", now["accounts"][name]) for name, why in accounts.items() if why)
     yield from (
         (f"user {user} in account {account}", now["users"][user]["accounts"][account])
@@ -200,7 +200,7 @@ def _staying(
 
 
 def _children_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return each account with how deep it lies, the deepest first."""
+    """Return each account with its depth in the tree, the deepest first."""
 
     def depth(name: str) -> int:
         parent = accounts[name]["parent"]

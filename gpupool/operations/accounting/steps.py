@@ -1,6 +1,6 @@
-"""One sacctmgr command for many names at once, and how commands that are alike become one.
+"""sacctmgr commands for many names, joined from commands that differ only in the name.
 
-Each command costs slurmdbd the more the more associations there are (0.1 to 0.7 s with 10,000): few is what counts.
+The time of each command grows with the number of associations (0.1 to 0.7 s with 10,000), so few commands are best.
 """
 
 import shlex
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from gpupool.change import Aspect
 
-# names in one command, and their characters: an argument may have 128 KiB, and a removal takes 0.1 s a name
+# maximum names in one command, and their characters: an argument has at most 128 KiB, a removal takes 0.1 s per name
 _MANY, _LONG = 500, 60_000
 _END = "gpupool-end-of-load"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One sacctmgr command, for all `names` at once, what it reads, and what it does, by name."""
+    """One sacctmgr command for all `names`, with its standard input (`text`) and its changes by item."""
 
     arguments: tuple[str, ...]
     names: tuple[str, ...]
@@ -32,12 +32,12 @@ class Step:
 
 
 def step(arguments: Sequence[str], name: str, settings: Sequence[str], item: str, *differs: Aspect) -> Step:
-    """Make the command for one name, and for the properties of an item that it changes."""
+    """Return the command for one name, with the item and the properties that it changes."""
     return Step(tuple(arguments), (name,), tuple(settings), ((item, differs or (Aspect(),)),))
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:
-    """Join commands that differ in the name alone, at the place of the first of them."""
+    """Join commands that differ only in the name, at the position of the first."""
     alike: dict[tuple[object, ...], list[Step]] = {}
     for each in steps:
         alike.setdefault((each.arguments, each.settings), []).append(each)
@@ -54,8 +54,8 @@ def joined(steps: Sequence[Step]) -> list[Step]:
 
 
 def script(steps: Sequence[Step]) -> str:
-    """Return the shell text that carries out the steps and stops at the first that slurmdbd refuses, in its words."""
-    # sacctmgr's usual talk is not for a log; its complaint is made one line, because the last line is what people see
+    """Return the shell text that runs the steps and stops with slurmdbd's message at the first refused step."""
+    # only sacctmgr's error is printed, as one line: users see the last line of the output
     run = (
         'run() { said=$("$@" 2>&1) || { printf \'slurmdbd refuses "%.200s": %.400s\\n\' '
         '"$*" "$(printf %s "$said" | tr -s \' \\n\' \' \')" >&2; exit 1; }; }'
@@ -64,7 +64,7 @@ def script(steps: Sequence[Step]) -> str:
 
 
 def properties(steps: Sequence[Step]) -> dict[str, list[Aspect]]:
-    """Return which properties the steps change, by item."""
+    """Return the properties that the steps change, by item."""
     changes: dict[str, list[Aspect]] = {}
     for each in steps:
         for item, differs in each.changes:

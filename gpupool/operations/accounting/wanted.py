@@ -1,4 +1,4 @@
-"""What slurmdbd shall hold, checked and with every value in its one form, so that it can be compared."""
+"""Check and normalize the wanted entities of slurmdbd, so that they can be compared."""
 
 import re
 from collections.abc import Mapping
@@ -6,16 +6,16 @@ from typing import Any
 
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
 
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr makes names lower case: others would never compare equal
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr converts names to lower case: others would never be equal
 _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 
 
 def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
-    """Return `wanted` with every value in its one form. ValueError in words for what Slurm cannot have.
+    """Return `wanted` with every value normalized; ValueError if Slurm does not accept it.
 
-    `exact`: a field that is not named has Slurm's own value, and an entity that is not named will be removed; else
-    both stay as they are: of all, or of an account that says `exact: False`, with its users and the accounts below it.
-    `limits` False: the names of QoS and accounts alone, to be added.
+    `exact`: a missing field has Slurm's default, and a missing entity will be removed; without it, both are not
+    changed. An account with `exact: False`, its users and the accounts below it are treated as without `exact`.
+    `limits` False: only the names of QoS and accounts, to be added.
     """
     exact = exact and limits and wanted.get("exact", True)
     open_ = {name for name, given in wanted.get("accounts", {}).items() if not given.get("exact", True)}
@@ -46,7 +46,7 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
 
 
 def tres_of(clean: Mapping[str, Any]) -> set[str]:
-    """Return the TRES that slurmdbd has to know before these limits can be set."""
+    """Return the TRES that slurmdbd must have before these limits can be set."""
     owners = [*clean["qos"].values(), *clean["accounts"].values()]
     owners += [values for user in clean["users"].values() for values in user["accounts"].values()]
     return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}

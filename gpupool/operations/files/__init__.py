@@ -1,9 +1,9 @@
-"""Whole files, directories and links: one look and one command for everything that a role puts on a node.
+"""Put files, directories and links on a node: one fact and one command for all of a role.
 
-A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
+A file is replaced completely or not at all: all new files are in one command's standard input, are written beside
 their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
-there. Their names there are of this one command (`*.PID-RANDOM.gpupool-new`), so that nobody ever places what
-another run has staged; what a killed one has left is removed when the next one puts the same file.
+complete. Their temporary names belong to this command (`*.PID-RANDOM.gpupool-new`), so that no run installs the files
+of another. Files that a killed run has left are removed when the next run puts the same file.
 """
 
 import hashlib
@@ -36,14 +36,13 @@ def put(
     check: list[str] | None = None,
     read_by: str | None = None,
 ) -> Commands:
-    """Make directories, files and symbolic links (path -> target) what they should be.
+    """Have these directories, files and symbolic links (path -> target).
 
     Files and links are recorded on the node before they are put, so that `removed` knows them. A link never replaces a
-    real file or directory, nor does a file replace a directory: that is refused with the reason. `check` is
-    a command that must accept all new files before any is placed; those that change are beside their places then, with
-    `$GPUPOOL_NEW` after their names. What the unit `read_by` has read of them is kept before they are placed
-    (`service.running`). Files of sshd, systemd, MariaDB and NFS are tried by these anyway
-    (`daemon_checks`).
+    real file or directory, and a file never replaces a directory: the operation fails with the reason. `check` is a
+    command that must accept all new files before one is installed; they are beside their destinations then, with
+    `$GPUPOOL_NEW` after their names. The old texts that the unit `read_by` has read are kept (`service.running`).
+    Files of sshd, systemd, MariaDB, NFS, nftables and nginx are always checked (`daemon_checks`).
     """
     files, directories, links = files or [], directories or [], links or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links]
@@ -70,7 +69,7 @@ def put(
 
 @dataclass
 class _FileWork(Work):
-    """Lines in the order in which they have to come: what is staged, its record, what is placed."""
+    """The lines of the script, by their order: staging, the record, and the moves to the destinations."""
 
     news: list[str] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
@@ -78,7 +77,7 @@ class _FileWork(Work):
     places: list[str] = field(default_factory=list)
 
     def directory(self, entry: Directory, now: PathState | None) -> None:
-        """Compare a directory with what is there."""
+        """Compare a wanted directory with the node."""
         if now is None:
             self.stages.append(_call("folder", entry.path, f"{entry.owner}:{entry.group}", entry.mode))
             self.differs(entry.path)
@@ -88,7 +87,7 @@ class _FileWork(Work):
             self._rights(entry, now)
 
     def file(self, entry: File, now: PathState | None) -> None:
-        """Compare a file with what is there."""
+        """Compare a wanted file with the node."""
         sha256 = sha256_of(entry.text)
         upcoming.announce(entry.path, sha256, entry.text)
         if now is not None and now.kind in ("directory", "other"):
@@ -108,7 +107,7 @@ class _FileWork(Work):
             self.differs(entry.path, diffs.text_of(now.text or "" if now else None, entry.text, entry.path))
 
     def link(self, path: str, target: str, now: PathState | None) -> None:
-        """Compare a symbolic link with what is there."""
+        """Compare a wanted symbolic link with the node."""
         if now is not None and now.kind != "link":
             raise Refused(f"{path}: a real {now.kind} is in the place of a link to {target}; move it away")
         if now is None or now.target != target:
@@ -117,7 +116,7 @@ class _FileWork(Work):
             self.differs(path, Aspect(target, now.target or ABSENT if now else ABSENT), kind=Kind.LINK)
 
     def close(self, check: list[str] | None, path: str, read_by: str | None = None) -> None:
-        """Put the lines in their order: all is staged, tried and recorded before anything is placed."""
+        """Put the lines in order: all files are staged, checked and recorded before one is installed."""
         checked = [_check(check, path)] if check and self.news else []
         checked += [_check(command, path) for path, command in daemon_checks.checks(self.news)]
         recorded = [*self.entries, "write_record"] if self.entries else []
@@ -136,7 +135,7 @@ class _FileWork(Work):
 
 
 def _check(check: list[str], path: str) -> str:
-    # standard input holds the files, nothing for the command
+    # standard input has the files, which are not for the command
     lines = [
         f"said=$({shlex.join(check)} 2>&1 </dev/null) ||",
         f"""say {shlex.quote(path)}": refused, nothing is replaced: $(printf '%s\\n' "$said" | tail -n 1)\"""",

@@ -1,4 +1,4 @@
-"""Files and links that have left the inventory leave the node, if they are still as gpupool put them."""
+"""Remove files and links that have left the inventory, if they are still as gpupool put them."""
 
 import re
 import shlex
@@ -15,21 +15,21 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 from gpupool.unix import UNITS
 
-#: Shell functions for the record, to stand at the head of a script.
+#: Shell functions for the record, for the beginning of a script.
 RECORDING = values(record=RECORD) + DISK + shell_file(__package__, "record.sh")
 _UNIT = re.compile(rf"{UNITS}/([^/]+\.(?:timer|service|automount|mount))")
-#: What reads a directory's files again after some were removed.
+#: The command to run after files of a directory were removed.
 _AFTERWARDS = {f"{UNITS}/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
 
 
 @operation
 def removed(wanted: list[str], keep_below: str) -> Commands:
-    """Remove what gpupool has put on the node and is not among the `wanted` paths.
+    """Remove files and links that gpupool has put on the node and that are not among the `wanted` paths.
 
-    Timers and services are stopped first; what is mounted stays mounted until the next boot.
+    Timers and services are stopped first; mounts are kept until the next boot.
 
-    What a user or an admin has changed since stays, and so does what is below the directory `keep_below`: `left` comes
-    to these at the end of the run.
+    Files that a user or an admin has changed are kept, and so are files below the directory `keep_below`: `left`
+    handles these at the end of the run.
     """
     entries = look(Unwanted, RECORD, wanted=wanted)
     yield from _remove([entry for entry in entries if not entry.path.startswith(f"{keep_below}/")])
@@ -37,9 +37,9 @@ def removed(wanted: list[str], keep_below: str) -> Commands:
 
 @operation
 def left(wanted: list[str]) -> Commands:
-    """Remove the rest, and fail where something is no longer wanted and not as gpupool put it. To be called last."""
+    """Remove the remaining unwanted files; fail if one is not as gpupool put it. Call it last."""
     entries = look(Unwanted, RECORD, wanted=wanted)
-    if not executing():  # what `removed` would have removed by now
+    if not executing():  # without the files that `removed` would have removed
         coming = upcoming.announced()
         entries = [entry for entry in entries if coming.get(entry.path) != upcoming.ABSENT]
     yield from _remove(entries, _kept(entries))
@@ -72,7 +72,7 @@ def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> 
 def _removal(paths: Sequence[str]) -> Iterator[str]:
     yield "set -eu"
     for unit in (match[1] for path in paths if (match := _UNIT.fullmatch(path))):
-        # a mount may be in use; without its units it is not made again at the next boot
+        # a mount may be in use; without its units, the next boot does not mount it
         now = [] if unit.endswith("mount") else ["--now"]
         yield shlex.join(["systemctl", "--quiet", "disable", *now, "--", unit])
     if paths:
@@ -83,7 +83,7 @@ def _removal(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _kept(entries: Sequence[Entry]) -> dict[str, str]:
-    """Return why what is no longer wanted stays, by path."""
+    """Return why unwanted files are kept, by path."""
     reasons = {}
     for entry in entries:
         if entry.now and not entry.untouched:

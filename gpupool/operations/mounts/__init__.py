@@ -1,4 +1,4 @@
-"""Mounts as systemd units: there now, there after a reboot, and checked against what the kernel says is mounted."""
+"""Mounts as systemd units: mounted now and after a reboot, and compared with the kernel's mounts."""
 
 import posixpath
 import shlex
@@ -26,12 +26,12 @@ _END = '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }'
 
 @operation
 def mounted(mounts: list[Mount]) -> Commands:
-    """Have these mounts there now and after a reboot, each as a systemd unit of ours.
+    """Have these mounts now and after a reboot, each as a systemd unit.
 
-    `automount` ones are made when somebody looks, so no server is needed; `answering` looks. Of the others, a
-    server that does not answer fails the operation in words when its time is over; the other mounts are made all the
-    same. A mount in use is never torn down: another source at its place is refused in words. Changed options are
-    given to a mount by remounting it, or, where the kernel cannot, by a new mount if nobody uses the old one.
+    An `automount` is mounted at its first access, so no server is needed; `answering` accesses it. For other mounts, a
+    server that does not answer within its time limit fails the operation with the reason, after all mounts were tried.
+    A mount in use is never unmounted: another source at its path is refused. Changed options are applied by a remount,
+    or by a new mount if the kernel cannot change them and the old one is not in use.
     """
     paths = [mount.path for mount in mounts]
     if wrong := [m for m in mounts if not _sound(m)] or [m for m in mounts if paths.count(m.path) > 1]:
@@ -52,9 +52,9 @@ def mounted(mounts: list[Mount]) -> Commands:
 
 @operation
 def made_by_others(mounts: list[Mount]) -> None:
-    """Go no further on a node on which others have not mounted these: what is written there would lie below them.
+    """Fail if mounts that the site makes are missing: files written to their paths would be hidden by a later mount.
 
-    It looks at the kernel's list alone, and changes nothing.
+    It only reads the kernel's list, and changes nothing.
     """
     state = look(Mounts, "the mounts", units=_units(mounts))
     if wrong := [f"{mount.path}: {why}" for mount in mounts if (why := _not_theirs(mount, state))]:
@@ -64,10 +64,10 @@ def made_by_others(mounts: list[Mount]) -> None:
 
 @operation
 def answering(mounts: list[Mount]) -> Commands:
-    """Look at each of these mounts for a few seconds, all at once, and fail with the reason for those that are down.
+    """Access all of these mounts in parallel, and fail with the reason of each that does not answer.
 
-    The look makes mounts of `automount`. Options that a mount in use still lacks are named, too. To be called when
-    all else is done: a server that is away holds nothing else up. It changes nothing itself.
+    The access mounts each `automount`. The message also lists options that a mount in use still lacks. Call it after
+    all other operations, so that a server that does not answer does not stop them. It changes nothing.
     """
     trouble = _trouble(mounts) if mounts else {}
     diffs.record(Change(Kind.MOUNT, path, (Aspect("answers", "does not", note=why),)) for path, why in trouble.items())
@@ -101,7 +101,7 @@ def _trouble(mounts: list[Mount]) -> dict[str, str]:
 
 @dataclass(kw_only=True)
 class _MountWork(Work):
-    """Lines in the order in which they have to come: new units, what boots have, what is lifted, what is mounted."""
+    """The lines of the script, by their order: new units, start at boot, unmounts, mounts."""
 
     state: MountState
     stages: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class _MountWork(Work):
     effects: dict[str, Effect] = field(default_factory=dict)
 
     def add(self, mount: Mount) -> None:
-        """Compare one mount with what is there."""
+        """Compare one wanted mount with the node."""
         differs = [each for unit in mount.units for each in self._unit(mount, unit)]
         name, now = _name(mount.units[0]), self.state.at(mount.path)
         down = "" if mount.source.startswith("/") else f" (is {mount.source.partition(':')[0]} up?)"
@@ -135,7 +135,7 @@ class _MountWork(Work):
             differs.append(Aspect(f"with {','.join(late)}", f"without {','.join(late)}", note=again))
             self.effects[mount.path] = Effect("mount again where unused")
         elif late := remountable(mount.options, now):
-            # what is to go must be said: newer mount commands change nothing else
+            # options to remove must be given, too: newer mount commands do not change others
             options = ",".join(dict.fromkeys([*mount.options.split(","), *late]))
             self.after.append(shlex.join(["again", name, mount.path, options, str(mount.patience)]))
             again = f"remounted with {','.join(late)}"
@@ -154,7 +154,7 @@ class _MountWork(Work):
             self.entries.append(shlex.join(["remember", file.path, sha256]))
             self.before.append(f"place {quoted}")
             yield diffs.text_of(unit.text or None, text, file.path)
-        # what is mounted when somebody looks is not enabled itself: a boot would wait for it
+        # the mount unit of an automount is not enabled: a boot would wait for it
         wanted = not (mount.automount and name.endswith(".mount"))
         if wanted != (unit.enabled in ("enabled", "enabled-runtime")):
             self.boot["enable" if wanted else "disable"].append(name)
@@ -162,7 +162,7 @@ class _MountWork(Work):
             yield Aspect(on, "not at boot", name, on) if wanted else Aspect("not at boot", on, name, off)
 
     def close(self) -> None:
-        """Have systemd read what changed, before anything is started, and put the lines in their order."""
+        """Add a daemon-reload if unit files changed, and put the lines in order."""
         stale = any(unit.need_daemon_reload for unit in self.state.units.values())
         if self.before or stale:
             self.before.append("systemctl daemon-reload")
@@ -170,7 +170,7 @@ class _MountWork(Work):
                 self.differs("daemon-reload", Aspect("read", "not read", note="a mount unit changed on disk"))
         for verb, names in self.boot.items():
             if names:
-                # in one command: each makes systemd read all its units again
+                # in one command: each makes systemd reload all units
                 message = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
                 self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {message}")
         recorded = [*self.entries, "write_record"] if self.entries else []
@@ -211,7 +211,7 @@ def _same(mount: Mount, now: Mounted, state: MountState) -> bool:
             return False
         below = mount.source.removeprefix(inside.path.rstrip("/"))
         return now.root.rstrip("/") == inside.root.rstrip("/") + below.rstrip("/")
-    # the kernel says nfs4 for what was mounted as nfs with version 4
+    # the kernel's type is nfs4 for a mount of type nfs with version 4
     same_type = now.fstype == mount.fstype or {now.fstype, mount.fstype} == {"nfs", "nfs4"}
     return same_type and now.source.rstrip("/") == mount.source.rstrip("/")
 

@@ -1,18 +1,18 @@
-"""Options of a mount as they were asked for, beside what the kernel says it has."""
+"""Compare the wanted options of a mount with those in the kernel."""
 
 from gpupool.facts.mounts import Mounted
 
-# of a mount: a remount changes them, whoever uses it; what undoes them the kernel does not say
+# options of the mount: a remount changes them even in use; the kernel does not list the opposite of each
 _FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
-_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # the kernel has them only where somebody asked
-# of the connection to a server: only a new mount has them
+_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # the kernel only has them if they were requested
+# options of the connection to a server: only a new mount changes them
 _VALUES = ("vers", "nconnect", "timeo", "retrans", "sec", "lookupcache", "acregmin", "acregmax", "acdirmin", "acdirmax")
-_LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # what the kernel does not say when it is so
+_LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # values that the kernel does not list
 _SIZES = ("rsize", "wsize")
 
 
 def remountable(wanted: str, now: Mounted) -> list[str]:
-    """Return the options in `wanted` that a mount lacks and a remount would give it, or take away ("suid")."""
+    """Return the options in `wanted` that a mount lacks and a remount would set, or clear ("suid")."""
     if _is_bind(wanted):
         return []
     options = wanted.split(",")
@@ -23,12 +23,12 @@ def remountable(wanted: str, now: Mounted) -> list[str]:
 
 
 def fixed(wanted: str, now: Mounted) -> list[str]:
-    """Return the options in `wanted` that an NFS mount lacks and only a new mount would have."""
+    """Return the options in `wanted` that an NFS mount lacks and only a new mount would set."""
     has = dict(word.partition("=")[::2] for word in now.inner)
-    # the kernel always says the version: without it there is nothing to compare with
+    # the kernel always lists the version: without it, the options are unknown
     if now.fstype not in ("nfs", "nfs4") or _is_bind(wanted) or "vers" not in has:
         return []
-    # of options that contradict each other the last one holds
+    # the last of contradicting options is valid
     asked = {_key(word): word for word in wanted.split(",")}
     lacking = []
     for key, word in asked.items():
@@ -36,7 +36,7 @@ def fixed(wanted: str, now: Mounted) -> list[str]:
         if key == "hard":
             lacks = word not in has
         elif key in _SIZES:
-            # smaller than asked for is the server's own limit
+            # a smaller size is the limit of the server
             lacks = value.isdigit() and int(has.get(key, value)) > int(value)
         elif key in _VALUES:
             current = has.get(key, _LEFT_OUT.get(key, ""))

@@ -1,6 +1,6 @@
-"""Slurm's reservations, made and kept as they are wanted; those of others are left alone.
+"""Create, change and remove gpupool's reservations in slurmctld; other reservations are not changed.
 
-Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.reservations) and `difference`.
+Without pyinfra, `ask_text` and `read` (gpupool.facts.reservations) and `difference` do the same.
 """
 
 from pyinfra.api.command import StringCommand
@@ -21,10 +21,10 @@ _PRELUDE = FUNCTIONS
 
 @operation
 def reserved(wanted: list[Reservation]) -> Commands:
-    """Have slurmctld keep these reservations, and of those that gpupool has made no others.
+    """Have these reservations in slurmctld, and no others that gpupool has created.
 
-    One that a person has made is never touched; where it has the name of a wanted one, that is complained of, unless
-    it is the very same. One that slurmctld refuses is named at the end, when all others are made.
+    A reservation that an admin has created is never changed; if it differs from a wanted one of the same name, the
+    operation fails. A reservation that slurmctld refuses fails the operation at the end, after all others are created.
     """
     state = look(Reservations, "the reservations from slurmctld", wanted=bool(wanted))
     if state.trouble and executing():

@@ -1,7 +1,7 @@
-"""Slurm's reservations compared with those that are wanted, and the commands that bring them in line.
+"""Compare Slurm's reservations with the wanted ones, and compute the commands that change them.
 
-What gpupool has made is in a record beside slurmctld: whatever else there is belongs to somebody and is never touched.
-Times are the controller's own, without a zone: so is what Slurm moves a recurring reservation by.
+A record on the controller has the reservations that gpupool has created; all others are never changed. Times are the
+controller's local times, as Slurm uses them to repeat a reservation.
 """
 
 import shlex
@@ -17,15 +17,15 @@ from gpupool.slurm.hostlists import expand
 from gpupool.wanted import Reservation
 
 FUNCTIONS = values(record=RECORD) + shell_file(__package__, "reservations.sh")
-_SOON = timedelta(minutes=1)  # slurmctld takes no start that has passed when it looks
+_SOON = timedelta(minutes=1)  # slurmctld refuses a start time in the past
 _SATURDAY = 5
 
 
 @dataclass
 class Difference:
-    """What is to be done: changes by name, and the lines of a script that makes them.
+    """The changes by name, and the lines of a script that makes them.
 
-    `strange` are those of others that have the name of a wanted one; `over` those that will not come again.
+    `strange` are wanted names that other reservations already have; `over` are reservations that have ended for good.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)
@@ -34,18 +34,18 @@ class Difference:
     over: list[str] = field(default_factory=list)
 
     def do(self, name: str, differs: Aspect, *command: str) -> None:
-        """Have a line of the script run, which changes a property of the reservation."""
+        """Add a line to the script, with the change that it makes to the reservation."""
         change = Change(Kind.OTHER, f"reservation {name}", (differs,))
         self.changes[change.name] = change
         self.lines.append(shlex.join(command))
 
     def script(self) -> str:
-        """Return the shell text that does it, and fails at its end with what slurmctld refuses."""
+        """Return the shell text that makes all changes, and fails at its end if slurmctld has refused some."""
         return "\n".join([FUNCTIONS.rstrip(), *self.lines, "finish"]) + "\n"
 
 
 def difference(state: ReservationsState, wanted: Sequence[Reservation]) -> Difference:
-    """Return what it takes to have the wanted ones, and of those that gpupool made no others."""
+    """Return the changes after which all wanted reservations exist, and no others that gpupool has created."""
     todo = Difference()
     now = state.now or datetime.now()
     names = {one.name for one in wanted}
@@ -67,7 +67,7 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
     if not one.every and end <= now + _SOON:
         todo.over.append(one.name)
     elif live is None:
-        # one that has begun and is gone was ended by somebody, or by free_after
+        # a reservation that has begun and is missing was deleted, or ended by free_after
         if one.every or start > now or ours != one.start:
             fields = (*_fields(one), *_flags(one))
             todo.do(one.name, Aspect(note=_told(one)), "make", one.name, one.start, *_time(one, now), *fields)
@@ -88,7 +88,7 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
 
 
 def next_start(one: Reservation, now: datetime) -> datetime:
-    """Return when it is to begin: its start, or where that has passed the next time it comes; now for the last time."""
+    """Return the next start of a reservation: its start, or the next time if it recurs and has started."""
     start = datetime.fromisoformat(one.start)
     if start > now + _SOON or not one.every:
         return start
@@ -106,7 +106,7 @@ def _fits(every: str, day: datetime) -> bool:
 
 
 def _differs(live: Live, one: Reservation, now: datetime) -> list[str]:
-    """Return in which of its parts a live reservation is not the wanted one."""
+    """Return the names of the parts in which a live reservation differs from the wanted one."""
     nodes = tuple(sorted(expand(one.nodes))) if one.nodes else ()
     gpus = {gpu: live.gpus.get(gpu, 0) for gpu in one.gpus}
     amount = (live.nodes == nodes) if one.nodes else (len(live.nodes) == one.node_count or not one.node_count)
@@ -129,21 +129,21 @@ def _same_time(live: Live, one: Reservation, now: datetime) -> bool:
     if not one.every:
         if live.start == start:
             return live.duration == one.duration
-        # made when it had begun
+        # created after its wanted start
         return start < live.start <= now and live.end == start + timedelta(seconds=one.duration)
     if live.duration != one.duration:
         return False
     if start > now:
         return live.start == start
-    # Slurm moves it on when it has ended
+    # Slurm moves a recurring reservation to its next time when it has ended
     on_its_day = one.every != "WEEKLY" or live.start.weekday() == start.weekday()
     return live.start >= start and live.start.time() == start.time() and on_its_day
 
 
 def _update(live: Live, one: Reservation, now: datetime, differs: Sequence[str]) -> tuple[str, ...] | None:
-    """Return what `scontrol update` is told; None where it cannot make the one of the other.
+    """Return the arguments of `scontrol update`, which keeps jobs running; None if an update is not possible.
 
-    Jobs in it go on then. What does not differ is left out: a start would move one that has begun to its next time.
+    Only different fields are set: a start time would move a recurring reservation that has begun to its next time.
     """
     wanted = dict(field.split("=", 1) for field in _fields(one))
     keys = {"nodes": "Nodes", "accounts": "Accounts", "users": "Users"}
@@ -162,7 +162,7 @@ def _update(live: Live, one: Reservation, now: datetime, differs: Sequence[str])
 
 def _time(one: Reservation, now: datetime) -> tuple[str, ...]:
     start = next_start(one, now)
-    if start <= now + _SOON:  # once, and it has begun
+    if start <= now + _SOON:  # not recurring, and already begun
         end = start + timedelta(seconds=one.duration)
         return "StartTime=now", f"EndTime={end.isoformat()}"
     return f"StartTime={start.isoformat()}", f"Duration={one.duration // 60}"

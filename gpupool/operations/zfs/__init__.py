@@ -1,7 +1,7 @@
-"""ZFS: pools, datasets, their properties, quotas and snapshots, brought in line property by property.
+"""ZFS: create pools and datasets, and set their properties and quotas one by one.
 
-Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: `report_refused` says what has to stay,
-and which command a person would run. A pool is only made on disks on which nothing lies.
+Nothing is ever destroyed, renamed, moved, or made smaller than its contents: `report_refused` lists such changes, with
+the command that an admin would run. A pool is only created on empty disks.
 """
 
 from typing import TypeVar
@@ -27,30 +27,30 @@ State = TypeVar("State", PoolsState, DatasetsState)
 
 @operation
 def pools(wanted: list[Pool]) -> Commands:
-    """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
+    """Have these pools: created on empty disks, or imported if the labels of all their disks name the pool.
 
-    A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
-    by one. Disks are never added to a pool that is there, or taken from it: see `report_refused`.
+    A disk with partitions, a file system or any other signature is refused, with its contents. Properties are set one
+    by one. Disks are never added to an existing pool or removed from it: see `report_refused`.
     """
     yield from _carry_out(work_on_pools(wanted, _pools(wanted)), f"{len(wanted)} pools: as wanted")
 
 
 @operation
 def datasets(wanted: list[Dataset]) -> Commands:
-    """Have these datasets, parents before children, mounted, with their properties and quotas, one by one.
+    """Have these datasets mounted, parents before children, with their properties and quotas.
 
-    A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
-    A property that was wanted before and is no more goes back to what it inherits. What cannot be done without loss is
-    left as it is: see `report_refused`.
+    Existing datasets are kept with their data. Properties of a parent in the list are also wanted for datasets below
+    it. A property that is no longer wanted is inherited again. Changes that would lose data are not made: see
+    `report_refused`.
     """
     yield from _carry_out(work_on_datasets(wanted, _datasets(wanted)), f"{len(wanted)} datasets: as wanted")
 
 
 @operation
 def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
-    """Fail, with the reasons, where something cannot be had without loss, or is there and wanted no more.
+    """Fail with the changes that would lose data, and with datasets that are no longer wanted.
 
-    It changes nothing, and is to be called last, when all else is done. Each refusal says what a person would run.
+    Call it last; it changes nothing. Each refusal has the command that an admin would run.
     """
     stays = work_on_pools(pools, _pools(pools)).stays | work_on_datasets(datasets, _datasets(datasets)).stays
     diffs.record(
@@ -76,7 +76,7 @@ def _datasets(wanted: list[Dataset]) -> DatasetsState:
 
 
 def _working(state: State) -> State:
-    # a plan may come before ZFS is installed
+    # in a plan, ZFS may not be installed yet
     if state.trouble and executing():
         raise Refused(f"ZFS does not work here: {state.trouble}")
     return state

@@ -1,4 +1,4 @@
-"""Datasets wanted against datasets that are there, property by property; nothing is removed, moved or cut short."""
+"""Compare wanted datasets with existing ones, property by property; nothing is removed, moved or made too small."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from gpupool.operations.work import Work
 from gpupool.operations.zfs.values import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
 from gpupool.wanted import Dataset
 
-# these have a value of each dataset's own; none is what they are without one
+# these properties are not inherited; their default is none
 _OWN = frozenset((*SIZES, "canmount", "filesystem_limit", "snapshot_limit")) - {"recordsize", "special_small_blocks"}
 _SHARES = (
     ("userquota", "user_quotas", "uid"),
@@ -18,14 +18,14 @@ _SHARES = (
 )
 _FILES = "userobjquota"  # counts files and directories, where the others count bytes
 _AT_ONCE = 200  # quotas in one command
-#: What is read of every dataset, also of those that nobody wants.
+#: The properties that are read of every dataset, wanted or not.
 GLANCE = ("type", "mountpoint", "used", MARK)
 
 Properties = Mapping[str, Property]
 
 
 def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
-    """Say what makes the datasets that are there those that are wanted; `wanted` has parents first."""
+    """Return the work that changes the existing datasets to the wanted ones; `wanted` has parents first."""
     work = Work(Kind.ZFS)
     entries = {entry.name: entry for entry in wanted}
     for entry in wanted:
@@ -46,7 +46,7 @@ def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
 
 
 def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
-    """Return properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
+    """Return properties as they are set: since 2.3, zfs prints xattr=sa as on, which meant dir before."""
     xattr = now.get("xattr")
     if xattr and xattr.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
         return {**now, "xattr": Property("sa", xattr.source)}
@@ -65,13 +65,13 @@ def _strays(entries: Mapping[str, Dataset], state: DatasetsState, work: Work) ->
 
 
 def _own(now: Properties, name: str) -> str:
-    """Return a property that a dataset has by itself; nothing where it only inherits it."""
+    """Return a property that is set on the dataset itself; "" if it is inherited."""
     current = now.get(name)
     return current.value if current and current.source == "local" else ""
 
 
 def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str]:
-    """Return what the nearest wanted datasets above say for all below them."""
+    """Return the properties that a dataset inherits from the wanted datasets above it."""
     inherited: dict[str, str] = {}
     steps = entry.name.split("/")
     for length in range(1, len(steps)):
@@ -133,7 +133,7 @@ def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) ->
 def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     for name, value in plain_properties(entry).items():
         current = now.get(name, Property("unknown", "-"))
-        # what is inherited changes with what stands above, in this run or by hand
+        # an inherited value may change with the datasets above, in this run or by hand
         moves = current.source.startswith("inherited") or (
             current.source != "local" and above.get(name, value) != value
         )
@@ -152,7 +152,7 @@ def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work
 
 
 def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
-    """Have a dataset inherit what is wanted of one above it, where somebody set something else by hand."""
+    """Have a dataset inherit the wanted properties of datasets above it, if another value was set by hand."""
     for name, value in above.items():
         current = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and current.value != value and current.source in ("local", "received"):
@@ -161,7 +161,7 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
 
 
 def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
-    """Take back what we set and the inventory does not say any more."""
+    """Reset properties that gpupool has set and that are no longer in the inventory."""
     kept = {"", *plain_properties(entry), *above, *(share[0] for share in _SHARES)}
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
@@ -191,7 +191,7 @@ def _given(entry: Dataset) -> Iterator[tuple[str, Mapping[str, int]]]:
 
 
 def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
-    """Say what makes the quotas of users and groups those that are wanted; one below what is in use stays out."""
+    """Add the changes of the quotas of users and groups to `work`; a quota below the use is refused."""
     managed = _own(state.datasets[entry.name], OURS).split(",")
     for share, key, kind in _SHARES:
         given: dict[str, int] = dict(getattr(entry, key))
@@ -218,7 +218,7 @@ def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
 
 
 def _share(share: str, use: Use) -> tuple[int, int]:
-    """Return what is used and what may be used of it."""
+    """Return the use and the quota, in files or in bytes."""
     return (use.files, use.most_files) if share == _FILES else (use.used, use.quota)
 
 
@@ -237,7 +237,7 @@ def _ours(entry: Dataset) -> str:
 
 
 def _marks(entry: Dataset, now: Properties, work: Work) -> None:
-    """Last: a run that is killed before sees again what it has to take back."""
+    """Update the marks of a dataset, after all changes: the next run after a killed one still finds what to reset."""
     if _own(now, MARK) != "1":
         work.do(
             f"{entry.name} {MARK}", Aspect(note="it already exists: taken over"), "zfs", "set", f"{MARK}=1", entry.name

@@ -1,4 +1,4 @@
-"""Pools wanted against pools that are there: what is to be done, what stands in the way, what has to stay."""
+"""Compare wanted pools with existing ones: changes, obstacles, and changes that are refused."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _DESTROYED = "2"
 
 
 def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
-    """Say what makes the pools that are there those that are wanted; nothing is ever taken out of one."""
+    """Return the work that changes the existing pools to the wanted ones; no disk is ever removed."""
     work = Work(Kind.ZFS)
     for entry in wanted:
         if entry.name in state.pools:
@@ -22,7 +22,7 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
             if entry.vdevs:
                 _compare(entry, state.pools[entry.name], state, work)
         elif not entry.vdevs:
-            if not state.trouble:  # a plan may come before zfs is there to be asked
+            if not state.trouble:  # in a plan, ZFS may not be installed yet
                 work.obstacles.append(
                     f"the pool {entry.name} does not exist, and no disks are given to create it; if it only has to "
                     f"be imported: zpool import {entry.name}"
@@ -66,7 +66,7 @@ def _set(entry: Pool, now: PoolState, work: Work) -> None:
 
 
 def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:
-    """Report the disks that differ: one added cannot be taken out again, one taken out is data lost."""
+    """Report different disks: an added disk cannot be removed again, and a removed disk is lost data."""
     left = list(now.groups)
     new: list[str] = []
     other: list[str] = []
@@ -90,14 +90,14 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
 
 
 def _at(group: Group, disk: str, state: PoolsState) -> int | None:
-    """Return the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
+    """Return the index of a disk in a vdev, None if it is not there; zpool shows the partition of a whole disk."""
     known = state.disks.get(disk, DiskState(None)).device
     pairs = zip(group.disks, group.devices, strict=True)
     return next((at for at, it in enumerate(pairs) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
 
 
 def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
-    """Return whether a pool's group has just these disks."""
+    """Return whether a vdev has exactly these disks."""
     return {_at(group, disk, state) for disk in disks} == set(range(len(group.disks))) and len(disks) == len(
         group.disks
     )
@@ -138,7 +138,7 @@ def _holds(disk: str, pool: str, current: DiskState) -> str:
 
 
 def _guid(entry: Pool, state: PoolsState) -> str | None:
-    """Return the number of the pool if all disks say that they are of one that has this name and is not imported."""
+    """Return the pool's guid if the labels of all disks have the same guid and this pool's name; else None."""
     labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
     guids = {label.guid if label and label.pool == entry.name and label.state != _DESTROYED else "" for label in labels}
     return guids.pop() or None if len(guids) == 1 else None

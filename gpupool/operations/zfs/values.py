@@ -1,27 +1,27 @@
-"""What is wanted of ZFS, and how its values are told to people; no pyinfra here."""
+"""Convert wanted values of ZFS to those of its commands, and to text; without pyinfra."""
 
 import re
 
 from gpupool.wanted import Dataset, Pool, Vdev
 
-#: A dataset with this property of its own is ours: one that is wanted no more is reported, never removed.
+#: gpupool manages a dataset on which this property is set: if it is no longer wanted, it is reported, never removed.
 MARK = "gpupool:managed"
-#: Names of the properties that we set, so that one which is wanted no more goes back to what is inherited.
+#: Names of the properties that gpupool has set, so that an unwanted one is inherited again.
 OURS = "gpupool:properties"
 
 SIZES = ("quota", "refquota", "reservation", "refreservation", "recordsize", "special_small_blocks", "volsize")
-#: What only the making of a dataset can say.
+#: Properties that can only be set when a dataset is created.
 FIXED = frozenset(("casesensitivity", "normalization", "utf8only", "encryption", "volblocksize"))
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)")
 _OTHER_NAMES = {
     "acltype": {"posixacl": "posix"},
     "compression": {"gzip-6": "gzip", "zstd-3": "zstd", "zstd-fast-1": "zstd-fast"},
 }
-_ASIDE = ("log", "special", "dedup")  # without it data is lost: two disks are a mirror
+_ASIDE = ("log", "special", "dedup")  # its loss would lose data: two disks are a mirror
 
 
 def create_arguments(vdev: Vdev) -> list[str]:
-    """Return the words that `zpool create` and `zpool add` take for a group of disks."""
+    """Return the arguments of `zpool create` and `zpool add` for a vdev."""
     if vdev.kind == "stripe":
         return [*vdev.disks]
     mirror = ["mirror"] if vdev.kind in _ASIDE and len(vdev.disks) > 1 else []
@@ -29,7 +29,7 @@ def create_arguments(vdev: Vdev) -> list[str]:
 
 
 def shown_groups(vdev: Vdev) -> list[tuple[str, list[str]]]:
-    """Return the groups that zpool will show for it: disks that are not together stand each for itself."""
+    """Return the vdevs that zpool will show: disks of a stripe, cache or spare are one vdev each."""
     if vdev.kind in ("stripe", "cache", "spare"):
         return [(vdev.kind, [disk]) for disk in vdev.disks]
     return [(vdev.kind, [*vdev.disks])]
@@ -41,7 +41,7 @@ def plain_properties(entry: Pool | Dataset) -> dict[str, str]:
 
 
 def plain(name: str, value: str) -> str:
-    """Return a value as `zfs get -p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
+    """Return a value as `zfs get -p` prints it: sizes in bytes, 0 for none, one of several equivalent names."""
     if name in SIZES:
         if value == "none":
             return "0"
@@ -52,7 +52,7 @@ def plain(name: str, value: str) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes as people write them when that is exact, else as bytes; 0 is none."""
+    """Return a size with the largest unit that is exact; 0 is "none"."""
     if count == 0:
         return "none"
     unit = 0
@@ -63,7 +63,7 @@ def size(count: int) -> str:
 
 
 def about(count: int) -> str:
-    """Return bytes with one decimal, for words."""
+    """Return a size with one decimal, for messages."""
     value, unit = float(count), 0
     while value >= 1024 and unit < 6:
         value /= 1024
@@ -72,5 +72,5 @@ def about(count: int) -> str:
 
 
 def told(name: str, value: str) -> str:
-    """Return a property's value in words."""
+    """Return a property's value for messages."""
     return size(int(value)) if name in SIZES and value.isdigit() else value
