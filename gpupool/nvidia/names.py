@@ -7,7 +7,7 @@ from gpupool.nvidia.tables import Architecture, architectures, read
 
 _BRANDS = {"nvidia", "tesla", "quadro", "geforce", "gtx"}
 _EDITIONS = {"generation", "blackwell", "server", "workstation", "edition", "max", "q", "pascal", "maxwell"}
-_FORM = re.compile(r"pcie?|sxm\d?|nvl|hbm\d?e?|\d+gb?")  # after the model: how it is mounted, how much memory it has
+_FORM = re.compile(r"pcie?|sxm\d?|nvl|hbm\d?e?|\d+gb?")  # words after the model: form factor and memory
 _KEPLER_FORMS = "c|m|s|st|t"  # Tesla K40m is a K40 for servers, K40c one for workstations
 _KEPLER = re.compile(rf"(k\d0)(?:{_KEPLER_FORMS})")
 _KEPLER_MODEL = re.compile(r"k\d0")

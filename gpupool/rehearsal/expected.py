@@ -115,7 +115,7 @@ class Expected:
                 turn += 1
 
     def _claims_in(self, account: Account, turn: int) -> Partition | None:
-        """Return the partition where an account's users claim its hardware; None if there is none."""
+        """Return the partition where an account's users claim its share; None if there is none."""
         open_to = [
             partition
             for partition in self.owners
@@ -170,7 +170,7 @@ class Expected:
         return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
-        # a largest partition, if possible without limits per user or account; labs in turn get their own or the default
+        # a largest partition, if possible without limits per user or account; every second lab prefers the default one
         most = max(self.gpus_of(partition) for partition in open_to)
         large = [partition for partition in open_to if self.gpus_of(partition) == most]
         free = [

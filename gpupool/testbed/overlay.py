@@ -23,7 +23,7 @@ from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
 
-OPEN_FILES = 4096  # a container cannot have more than its host, and a limit above that would refuse all logins
+OPEN_FILES = 4096  # a container cannot exceed its host's limit, and logins fail with a higher one
 CLOUD_CREDENTIALS = "/usr/lib/python3/dist-packages/testbed_cloud.json"  # empty; recipe_cloud.sh creates it
 SHARED = "/testbed"  # the parent of the directories that nodes share
 

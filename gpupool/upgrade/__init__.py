@@ -1,1 +1,1 @@
-"""Another release of Slurm on all nodes, in Slurm's order, while jobs run."""
+"""The upgrade of Slurm to another release on all nodes, in Slurm's order, while jobs run."""

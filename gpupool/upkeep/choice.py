@@ -74,6 +74,6 @@ def _look(node: Node, state: NodeState | None, started: bool) -> Progress:
 
 
 def out_of_service(controller: Controller, known: Mapping[str, NodeState]) -> set[str]:
-    """Return the compute nodes on which no job of a user can start now, by the inventory's names."""
+    """Return the compute nodes where no user's job can start now, by the inventory's names."""
     nodes = controller.target.cluster.having("compute")
     return {node.name for node in nodes if (state := known.get(node.name)) is not None and not state.in_service}

@@ -27,7 +27,7 @@ def states(controller: Controller, nodes: Sequence[Node]) -> dict[str, NodeState
 
 
 def jobs(controller: Controller, nodes: Sequence[Node]) -> tuple[Job, ...]:
-    """Return the jobs that have any of these nodes, until the last of their processes has ended."""
+    """Return the jobs on any of these nodes, including jobs whose last processes are still ending."""
     if not nodes:
         return ()
     states = ",".join(state.lower() for state in ON_NODES)

@@ -1,4 +1,4 @@
-"""Docker answers, with the settings of the inventory."""
+"""Docker answers with the inventory's settings."""
 
 from testinfra.host import Host
 

@@ -9,7 +9,7 @@ from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, ver
 from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin.jobs import Ask, Refusal
 
-_ARRAY = 1000  # tasks; slurm.conf's MaxArraySize is one more
+_ARRAY = 1000  # tasks; the default of MaxArraySize is 1001
 _TASKS = 4
 _PING = "pgrep -x slurmctld | sort | head -n 1"
 

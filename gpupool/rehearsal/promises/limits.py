@@ -53,7 +53,7 @@ def cases(expected: Expected) -> Iterator[Case]:
                     case = _case(expected, user, account, partition, qos, key, limit, whose)
                     cap = expected.cluster.accounts[account].limits.group.gpu
                     if cap is not None and held[account] + case.gpus >= cap:
-                        continue  # jobs would reach the lab's cap first
+                        continue  # the jobs would reach the lab's cap first
                     if case.gpus + sum(held.values()) >= expected.pool or not _has_room(expected, case, cpus):
                         continue
                     cpus += case.cpus

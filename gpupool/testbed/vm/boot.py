@@ -31,7 +31,7 @@ def script(
 ) -> str:
     """Return the shell text that a machine's container runs each time it starts; `disk` is a folder of images.
 
-    `host_key` is both halves of its SSH host key.
+    `host_key` is its SSH host key, private and public.
     """
     images = [f"disk-{number}.img" for number in range(1, len(machine.disks) + 1)]
     credentials = _credentials(nameservers, public_key, host_key)
