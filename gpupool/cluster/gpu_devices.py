@@ -1,4 +1,4 @@
-"""Device files of a node's GPUs and MIG slices: those of the inventory, or else those that drivers create."""
+"""Device files of a node's GPUs and MIG slices: from the inventory, or else as drivers create them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

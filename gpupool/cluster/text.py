@@ -98,7 +98,7 @@ def _read_file(file: FilePath, text: Text, instead: str | None) -> None:
     taken = 0
 
     def merged(node: yaml.MappingNode, path: Path) -> list[tuple[yaml.Node, yaml.Node]]:
-        """Return the keys of a mapping and those that `<<` merges from others; its own override them."""
+        """Return the keys of a mapping, with keys of others that `<<` merges; its own override them."""
         nonlocal taken
         if id(node) in known:
             return known[id(node)]

@@ -56,7 +56,7 @@ def ensure_containers_have_addresses_of_their_own(site: Site) -> Iterator[Compla
 
 
 def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
-    """Docker's data is on a local disk, in a directory of its own: overlayfs cannot use NFS for its layers."""
+    """Docker's data is on a local disk, in a separate directory: overlayfs cannot use NFS for its layers."""
     docker = _enabled(site)
     if docker is None:
         return

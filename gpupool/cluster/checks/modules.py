@@ -60,7 +60,7 @@ def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_logins_keep_their_shell(site: Site) -> Iterator[Complaint]:
-    """Variables of logins are not those that the shell itself needs."""
+    """Variables of logins do not include those of the shell itself."""
     for name in site.inventory.environment.login:
         if name in _THE_SHELLS or name.startswith(("LD_", "SLURM_")):
             yield Complaint(("environment", "login", name), f"{name} is set by the system", "remove it")

@@ -108,7 +108,7 @@ def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account without a cap may only submit to preemptable partitions, on all nodes with GPUs or CPUs of labs."""
+    """On nodes with GPUs or CPUs of labs, an account without a cap may only submit to preemptable partitions."""
     stakes = Stakes.of(site)
     owners = site.ownership.owners if stakes.certain else ()
     claims = [(owner, resource, stakes.at_stake(owner, resource)) for owner in owners for resource in rights(owner)]
@@ -129,7 +129,7 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
-    """Each owned node is in a partition where its owner's jobs are not preempted, and all other jobs there are."""
+    """Owned nodes are in a partition that does not preempt their owner's jobs; jobs of others are preempted on them."""
     stakes, of_nodes = Stakes.of(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
         if missing := sorted(owner.nodes - stakes.reach(owner.name)):

@@ -56,7 +56,7 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
-    """No key is combined with one that makes Slurm ignore it, and none lacks one that Slurm needs with it."""
+    """Keys that exclude each other are not both set, and a key that needs another has it."""
     for path, table, parameters in _places(site):
         names = {name.lower(): name for name in parameters}
         for one, other in _APART.get(table, ()):

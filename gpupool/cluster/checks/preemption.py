@@ -81,7 +81,7 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
-    """An account that may only run preemptable jobs in a partition has a preemptable QoS by default."""
+    """An account whose jobs may run only in partitions with preemptable QoS has one of these by default."""
     stakes = Stakes.of(site)
     for path, partition in site.partitions() if _guests(site) and stakes.certain else ():
         if partition.preemptable or not site.is_preempted(partition):

@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.site import Site
 
 
 def ensure_priorities_count(site: Site) -> Iterator[Complaint]:
-    """Partitions or QoS with a priority have a weight, and each weight has something to apply to."""
+    """If partitions or QoS have a priority, its weight is set; a weight is set only if it has an effect."""
     inventory, weights = site.inventory, site.inventory.scheduler.priority_weights
     here: Path = ("scheduler", "priority_weights")
     of_partitions = next((path for path, entry in site.partitions() if entry.priority), None)

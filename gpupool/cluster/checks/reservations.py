@@ -55,7 +55,7 @@ def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
-    """A reservation says what it reserves in one way, who may use it, and when, in terms that Slurm has."""
+    """A reservation sets exactly one of nodes, node_count, gpu and gpus, its users, and times that Slurm accepts."""
     for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
         ways = {

@@ -9,7 +9,7 @@ from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.schema.base import filled
 
 _SINGULARITY: Path = ("software", "singularity")
-#: Distributions that have the package apptainer themselves.
+#: Releases of Debian with the package apptainer.
 _HAVE_IT = ("sid",)
 
 

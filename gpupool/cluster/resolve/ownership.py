@@ -1,4 +1,4 @@
-"""What labs own (a number of GPUs, GPUs by type, CPUs, or nodes), and the account limits that follow from it."""
+"""Ownership of labs (a number of GPUs, GPUs by type, CPUs, or nodes), and the account limits that follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -34,7 +34,7 @@ class Site:
 
     @cached_property
     def ownership(self) -> Ownership:
-        """What each lab owns."""
+        """All labs with what they own."""
         return Ownership(self.inventory, self.node_table)
 
     @cached_property

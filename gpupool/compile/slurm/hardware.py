@@ -48,7 +48,7 @@ def other_words(node: Node) -> Iterator[str]:
 
 
 def cores(node: Node, unit: Unit) -> int:
-    """Return how many cores Slurm sees on a node; where it allocates threads, each thread is a core."""
+    """Return how many cores Slurm sees on a node; if it allocates threads, each thread is a core."""
     return node.cpus // threads(node, unit)
 
 

@@ -1,4 +1,4 @@
-"""Who may log in to a node by SSH: all users, those with a job on the node, or admins alone."""
+"""Access to nodes by SSH: for all users, for users with a job on the node, or for admins alone."""
 
 from collections.abc import Iterator
 from typing import Literal

@@ -15,7 +15,7 @@ _HEAD = "-- Written by gpupool from the inventory of {cluster}; changes made her
 
 
 def modules_for(cluster: Cluster, node: Node) -> tuple[Module, ...] | None:
-    """Return the modules of a node; None where it has no Lmod."""
+    """Return the modules of a node; None if it has no Lmod."""
     modules = cluster.software.modules
     if not modules or not modules.enabled or node.name not in cluster.select(modules.where):
         return None

@@ -29,14 +29,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def watched(cluster: Cluster, node: Node) -> list[str]:
-    """Return the files that logind and systemd must read again after a change; those that deny GPUs share the stamp."""
+    """Return the files that logind and systemd must read again after a change; drop-ins for GPUs share the stamp."""
     if not (cluster.policies.head_nodes and node.has("head")):
         return []
     return [SHARE, ROOT_SHARE, LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
 
 
 def watched_of_jobs(cluster: Cluster, node: Node) -> list[str]:
-    """Return the files that logind must read again after a change; those that deny GPUs share the stamp."""
+    """Return the files that logind must read again after a change; drop-ins for GPUs share the stamp."""
     if not jobs.cleans(cluster, node):
         return []
     return [jobs.LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

@@ -15,8 +15,8 @@ VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
 def tops_for(cluster: Cluster, node: Node) -> list[Space]:
     """Return the top directories of a fileserver: of exports with labs' spaces or a mode, and of accounts' user spaces.
 
-    If labs share an export, no lab's group owns it: each lab may write by ACL, and its files have the lab's
-    group, so the set-gid bit is left out.
+    If labs share an export, no lab's group owns it: each lab may write by ACL, and its files have the lab's group, so
+    the set-gid bit is left out.
     """
     tops: dict[str, Space] = {}
     for mount, path in _kept(cluster, node):

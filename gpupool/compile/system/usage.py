@@ -1,4 +1,4 @@
-"""What a node counts, purges and audits at night: jobs as plain data, and the files of their timers."""
+"""Nightly jobs of a node (counting, purging, auditing) as plain data, and the files of their timers."""
 
 import json
 import posixpath
@@ -97,7 +97,7 @@ def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
     """
     server = cluster.nodes.get(mount.server)
     if server is None and not mount.by_site:
-        return None  # not in this testbed
+        return None  # the server is not in this testbed
     if server and server.managed:
         return server.name, mount.path
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes and cluster.nodes[name].managed]
