@@ -162,7 +162,7 @@ _CHANGES: tuple[Callable[[str, str, random.Random], str], ...] = (
 
 
 def case(seed: int, number: int, folder: Path) -> None:
-    """Write the inventory of a number into a folder: one that comes with gpupool, changed."""
+    """Write the inventory of a number into a folder: a changed inventory of gpupool."""
     pick = random.Random(f"{seed}-{number}")
     files = sorted(pick.choice(INVENTORIES).glob("*.yml"))
     target = pick.choice(files)

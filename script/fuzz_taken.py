@@ -54,7 +54,7 @@ class Slurm:
             for file in files_for(cluster, cluster.controllers[0])
             if file.path.startswith(SLURM) and "/" not in file.path.removeprefix(SLURM)
         }
-        # slurmd in a container has neither GPUs to detect nor control groups, and few CPUs
+        # slurmd in a container has no GPUs to detect, no control groups, and few CPUs
         table = differences(place_of(cluster, cluster.slurm.version))
         of_slurmd = applied(
             {f"{SLURM}{name}": files[name] for name in ("slurm.conf", "gres.conf", "cgroup.conf")}, table
@@ -113,7 +113,7 @@ def slurm(version: Supported = "24.11") -> Iterator[Slurm]:
 
 
 def made(seed: int, number: int, folder: Path) -> None:
-    """Write the inventory of a number: a random one, or sometimes one that comes with gpupool, changed."""
+    """Write the inventory of a number: a random one, or sometimes a changed inventory of gpupool."""
     (fuzz if number % 5 == 0 else fuzz_slurm).case(seed, number, folder)
 
 

@@ -93,7 +93,7 @@ def marked() -> dict[str, list[Shown]]:
     files = [str(path) for path in every if "mark.promise(" in path.read_text(encoding="utf-8")]
     with redirect_stdout(output):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *files]
-        # all tests, including those that only run on request
+        # all tests, even if they only run on request
         quiet += ["-o", "addopts=", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
         code = pytest.main(quiet, plugins=[collector])
     if code:

@@ -74,7 +74,8 @@ LAYERS = (
 #: Start even while cores are reserved for layers that are not ready: these find most faults, and are over soon.
 QUICK = ("lint", "unit", "operations", "roles")
 
-#: The order in which they start, each as soon as there is room: the longest first, then those that find most faults.
+#: The order in which they start, each as soon as there is room: the longest first, then the layers that find most
+#: faults.
 BEGIN = (
     *("testbed", "vm", *QUICK),
     *("day2", "guides", "faults", "rehearsal", "driver", "deploy", "fullsize", "molecule", "fuzz", "wheel"),

@@ -30,7 +30,7 @@ def prefix() -> str:
 
 @contextmanager
 def only_run() -> Iterator[None]:
-    """Hold the lock for tests in containers; a GpupoolError names another holder. Dead processes hold no lock."""
+    """Hold the lock for tests in containers; a GpupoolError names another holder, unless that process is dead."""
     with (cache.folder() / f"tests-{prefix()}.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

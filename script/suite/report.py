@@ -14,8 +14,8 @@ MOST = 10  # rows of a table
 def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) -> dict[str, Any]:
     """Return the times of a run, in seconds; `busy` is the average number of busy cores.
 
-    `tests` are all tests with their total times, set-up and tear-down included; `fixtures` are those that several tests
-    share, with their total time in all workers.
+    `tests` are all tests with their total times, set-up and tear-down included; `fixtures` are the fixtures that
+    several tests share, with their total time in all workers.
     """
     layers, tests, fixtures = {}, [], defaultdict(float)
     for name, work in works.items():

@@ -1,4 +1,4 @@
-"""A node's answer can only become lines of its own name, whatever it contains; and written lines are read back."""
+"""A node's answer only becomes lines with the node's own name, and written lines are read back."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Labs that own nodes, GPUs of a type, or CPUs, and one that owns a number of GPUs: each gets the resources it owns."""
+"""Labs that own nodes, GPUs of a type, CPUs, or a number of GPUs: each gets the resources it owns."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Run the command line in a process that is forked from one that has already imported it.
+"""Run the command line in a process that is forked from a process which has already imported it.
 
 The import costs a second of CPU, as much as the rest of many commands, and the tests run hundreds of them. `python -m
 forked` is the parent process; it reads one command a line.

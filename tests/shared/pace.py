@@ -25,7 +25,7 @@ def start() -> float:
 def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: "") -> Any:
     """Wait until `true` returns a true value and return it; fail with `what`, and with `seen`, after the limit.
 
-    Looks are frequent at first and rarer later: each look slows down what is waited for.
+    Looks are frequent at first and rarer later: each look slows the machine down.
     """
     began = time.monotonic()
     end = began + _AT_LEAST

@@ -14,7 +14,7 @@ TELL = "echo names ${NV_GPU-none}\n"
 
 
 def named_and_open(text: str) -> tuple[list[str], list[str]]:
-    """Return the GPUs that NV_GPU names and those that the task could open, by number."""
+    """Return the GPUs in NV_GPU and the GPUs that the task could open, by number."""
     lines = [line.split() for line in text.splitlines() if line]
     (names,) = (line[1] for line in lines if line[0] == "names")
     return names.split(","), [line[1].removeprefix("/dev/nvidia") for line in lines if line[0] == "ENXIO"]
@@ -109,8 +109,8 @@ def test_what_a_user_leaves_goes_with_the_last_job_on_the_node(idle: Testbed) ->
     assert "/dev/shm/u-kira1-torch" in log
 
 
-#: Has slurmd run on a CPU from which this works: Linux 6.18 numbers namespaces by CPU, and keeps one in another only
-#: where its number is higher.
+#: Moves slurmd to a CPU on which the test works: Linux 6.18 numbers namespaces by CPU, and a namespace can only be
+#: mounted in another one if its number is higher.
 ON_ONE_CPU = """
 mkdir -p /run/kept && mount --bind /run/kept /run/kept && mount --make-private /run/kept && touch /run/kept/one
 for cpu in $(seq 0 $(($(nproc --all) - 1))); do

@@ -20,7 +20,7 @@ INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 SERVER = "fs1"
 MACHINES = f"{SERVER},node01"
-#: Packages that apply installs on the server, whose daemons need a kernel of their own; and those on its disk already.
+#: Packages that apply installs on the server, whose daemons need a real kernel; and packages already on its disk.
 KERNELS_OWN, BESIDE = ("nfs-kernel-server", "zfsutils-linux"), ("nfs-common", "python3")
 
 #: Takes a file of the inventory, a text in it and its replacement; returns the cluster with the changed inventory.
@@ -81,8 +81,8 @@ class Stores(Testbed):
 def up() -> Stores:
     """Start the nodes and deploy them by apply alone.
 
-    Their disks have the packages, except those that no container can run: apply installs these, as on a new machine. A
-    whole installation on emulated processors takes five minutes more, and the testbeds' containers test it.
+    Their disks have the packages, except packages that no container can run: apply installs these, as on a new machine.
+    A whole installation on emulated processors takes five minutes more, and the testbeds' containers test it.
     """
     spec, _ = wanted(INVENTORY, name=None, prefix=os.environ["GPUPOOL_TESTBED_PREFIX"], network=NETWORK, vm=MACHINES)
     lifecycle.up(replace(spec, containers=tuple(map(_without_kernels_own, spec.containers))), inventory=INVENTORY)

@@ -42,7 +42,7 @@ def unmarked(queue: list[Job]) -> list[Job]:
     return [dataclasses.replace(job, comment="") for job in queue]
 
 
-# What Slurm says
+# Slurm's output
 
 
 @each_version

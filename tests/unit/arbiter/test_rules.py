@@ -294,7 +294,7 @@ def test_by_qos_a_grace_time_is_that_of_the_qos() -> None:
     rules = decide.Settings(qos_grace={"guest": 60}, tier=RULES.tier)
     guest, other = (job(name, qos=qos, preempted=NOW - 59, end=NOW) for name, qos in (("5", "guest"), ("6", "normal")))
     assert [decision.job.name for decision in decide.overdue([guest, other], rules, NOW + 1)] == ["5"]
-    # the partition says nothing then, and no more leave than Slurm tells
+    # with grace times by QoS the partition has none, and only jobs that Slurm itself preempts leave
     assert not crowd.begun([guest, job("7", qos="guest")], rules)
 
 

@@ -1,4 +1,4 @@
-"""The last line of `plan` and `apply`: the findings or changes, and only those that are known."""
+"""The last line of `plan` and `apply`: the findings or changes, without any that are uncertain."""
 
 import sys
 from collections.abc import Callable

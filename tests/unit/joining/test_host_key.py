@@ -154,7 +154,7 @@ def test_revoked_keys_are_not_taken_for_a_machines_keys(known: Path, tmp_path: P
 
 
 class Person:
-    """Accepts some fingerprints, and records those that were shown."""
+    """Accepts some fingerprints, and records all that were shown."""
 
     def __init__(self, *agreed: str) -> None:
         self.agreed = agreed

@@ -23,7 +23,7 @@ VERSIONS = ("22.05", "24.11", "26.05")
 
 
 def settings(text: str) -> dict[str, str]:
-    """Return the keys with a line of their own, by name."""
+    """Return the keys that have a separate line, by name."""
     lines = [line for line in text.splitlines() if line and not line.startswith(("#", "NodeName=", "PartitionName="))]
     found = dict(line.split("=", 1) for line in lines if not line.startswith("SlurmctldHost="))
     assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), (

@@ -23,7 +23,7 @@ CLOUD = "cloud: {driver: openstack, starting: 1, idle_after: 10m, boot_timeout: 
 
 @pytest.fixture
 def cloudy(tmp_path: Path) -> Cluster:
-    """A cluster with one node that is powered down when idle, and one that is not."""
+    """A cluster with two kinds of nodes: powered down when idle, and always on."""
     two = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", '
     one = "  - {name: gpu-1, address: 10.90.2.1, elastic: true, "
     rest = "roles: [compute], hardware: box, gpus: {a40: 8}}\n"

@@ -70,7 +70,7 @@ def test_measured_memory_is_told_as_it_is(tmp_path: Path) -> None:
 
 
 def test_slurm_is_asked_about_jobs_by_all_cpus_of_a_node(tmp_path: Path) -> None:
-    """slurmctld counts all CPUs, including those that no job gets."""
+    """slurmctld counts all CPUs, even if no job gets them."""
     cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2"))
     assert {compute_node.cpus for compute_node in compute_nodes(cluster)} == {64}
 

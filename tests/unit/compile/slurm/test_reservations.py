@@ -1,4 +1,4 @@
-"""The inventory's reservations in the form of slurmctld; a testbed has the reservations of its own nodes."""
+"""The inventory's reservations in the form of slurmctld; a testbed only reserves the nodes it has."""
 
 from pathlib import Path
 
