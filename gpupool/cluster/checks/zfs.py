@@ -1,4 +1,4 @@
-"""Check pools, datasets and properties: ZFS accepts them, and one failed disk loses no data."""
+"""Check pools, datasets and properties for settings that ZFS refuses, or that would lose data."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -65,7 +65,7 @@ def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tup
     others = collapsed([*_inside(cluster), *(vpn if "vpn" in access.outside else [])]) if closed else EVERYWHERE
     admins = [IPv4Network(network) for network in access.admin.networks]
     open_to = cluster.policies.dev_ports.open_to if cluster.policies.dev_ports else "all"
-    # If the inventory does not have the VPN's networks, the site itself must restrict access to it.
+    # If the inventory does not have the VPN's networks, only the site can restrict these ports to the VPN.
     everybody = ports is None or open_to == "all" or (open_to == "vpn" and not vpn)
     return Rules(
         ssh=tuple(sorted({22, access.admin.port_on_nodes})),
