@@ -12,7 +12,9 @@ def deviations(ahead: Mapping[str, float]) -> dict[str, str]:
     With three or more nodes, the median counts as right: the clock of this machine may be wrong.
     """
     right = median(ahead.values()) if len(ahead) > 2 else 0.0
-    return {name: how_far_off(it - right) for name, it in ahead.items() if abs(it - right) > MOST_SECONDS}
+    return {
+        name: how_far_off(seconds - right) for name, seconds in ahead.items() if abs(seconds - right) > MOST_SECONDS
+    }
 
 
 def how_far_off(ahead: float) -> str:

@@ -64,7 +64,7 @@ class Queue(Look[QueueState]):
         return QueueState(
             answers="answers" in lines,
             partitions=tuple(partitions.read(partition)),
-            nodes={name: NodeShape(it.cpus, gpus_of_gres(it.gres)) for name, it in nodes.read(node).items()},
+            nodes={name: NodeShape(shown.cpus, gpus_of_gres(shown.gres)) for name, shown in nodes.read(node).items()},
             jobs=tuple(map(_job, jobs.read(job, _COLUMNS))),
         )
 

@@ -53,7 +53,9 @@ class SlurmPackages:
     @property
     def releases(self) -> dict[str, str]:
         """The release of each installed package, such as 24.11, without libraries, which may have several releases."""
-        return {name: release_of(it) for name, it in self.installed.items() if not name.startswith("libslurm")}
+        return {
+            name: release_of(version) for name, version in self.installed.items() if not name.startswith("libslurm")
+        }
 
 
 def release_of(version: str) -> str:

@@ -71,7 +71,11 @@ def counted(machine: Machine, types: Mapping[str, GpuType]) -> tuple[dict[str, i
     seen: Counter[str] = Counter()
     strange: list[str] = []
     for name in machine.gpus:
-        fits = [gpu for gpu, it in types.items() if it.vendor == "nvidia" and not it.mig and _is_any(name, it.models)]
+        fits = [
+            gpu
+            for gpu, kind in types.items()
+            if kind.vendor == "nvidia" and not kind.mig and _is_any(name, kind.models)
+        ]
         if len(fits) == 1:
             seen[fits[0]] += 1
         else:

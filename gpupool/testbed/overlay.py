@@ -172,7 +172,9 @@ def moved(address: str, own: str, network: str) -> str:
 def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
     accounts = cluster.accounts
     caps = {
-        name: it.limits.group.gpu for name, it in accounts.items() if it.entry.kind == "lab" and it.limits.group.gpu
+        name: account.limits.group.gpu
+        for name, account in accounts.items()
+        if account.entry.kind == "lab" and account.limits.group.gpu
     }
     shares = shared_out(caps, pool, cluster.total_gpus)
     return {

@@ -282,7 +282,7 @@ class Maintenance:
 
 def message(prepared: Prepared, wishes: Wishes) -> str:
     """Return the message of the day: the begin, the nodes, and the effect on jobs."""
-    names = ", ".join(name for name, it in prepared.progress.items() if it.phase == "waiting")
+    names = ", ".join(name for name, progress in prepared.progress.items() if progress.phase == "waiting")
     return (
         f"Maintenance since {time.strftime('%Y-%m-%d %H:%M', time.localtime(prepared.since))}: {names}.\n"
         f"{counted(wishes.bounds.at_most, 'node')} at a time, without new jobs; running jobs are not ended. "

@@ -48,7 +48,7 @@ KINDS = {
     "partition time": (("max_time: 2d", "max_time: 3d"), {HEAD: RECONFIGURE}),
     "new partition": (
         ("partitions:\n", 'partitions:\n  - {name: quick, nodes: "@compute", max_time: 1h}\n'),
-        {HEAD: RECONFIGURE},
+        {HEAD: f"{RECONFIGURE}, restart gpupool-arbiter"},
     ),
     "node added": (
         ("ctl,gpu-[1-2]", "ctl,gpu-[1-3]"),

@@ -114,12 +114,12 @@ def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
 
 def _limits_jobs(cluster: Cluster) -> bool:
     kinds = ("group", "per_user", "per_job")
-    return any(_tres(getattr(it.limits, kind)) for it in cluster.accounts.values() for kind in kinds)
+    return any(_tres(getattr(account.limits, kind)) for account in cluster.accounts.values() for kind in kinds)
 
 
 def _most_submitted(cluster: Cluster, limits: Limits) -> int | None:
     each = (cluster.scheduler.max_submitted_jobs, limits.per_user.submitted)
-    return min((it for it in each if it is not None), default=None)
+    return min((number for number in each if number is not None), default=None)
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:

@@ -31,23 +31,25 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
         for name, partition in cluster.partitions.items()
         if partition.preemptable and partition.action != "suspend"
     }
-    guests = {name: it for name, it in cluster.qos.items() if it.preemptable}
+    guests = {name: qos for name, qos in cluster.qos.items() if qos.preemptable}
     held = bounds(cluster)
     if not partitions and not guests and not held:
         return None
     on = wanted is None or wanted.enabled
-    preemptable = {} if guests else {name: it.grace for name, it in partitions.items()}
+    preemptable = {} if guests else {name: partition.grace for name, partition in partitions.items()}
     default = cluster.preemption.action
-    actions = {name: it.preempt_action or default for name, it in guests.items()}
+    actions = {name: guest.preempt_action or default for name, guest in guests.items()}
     if not guests:
-        actions = {name: it.action for name, it in partitions.items() if it.action != "suspend"}
+        actions = {name: partition.action for name, partition in partitions.items() if partition.action != "suspend"}
     return {
         "labmates": [name for name in wanted.partitions if name in preemptable] if wanted and on else [],
         "grace": preemptable if on else {},
-        "qos_grace": {name: it.grace or 0 for name, it in guests.items()} if on else {},
-        "tier": {name: it.entry.tier for name, it in cluster.partitions.items()},
-        "partition_qos": {name: qos for name, it in cluster.partitions.items() if (qos := partition_qos(it))},
-        "parents": {name: it.parent for name, it in cluster.accounts.items() if it.parent != "root"},
+        "qos_grace": {name: guest.grace or 0 for name, guest in guests.items()} if on else {},
+        "tier": {name: partition.entry.tier for name, partition in cluster.partitions.items()},
+        "partition_qos": {
+            name: qos for name, partition in cluster.partitions.items() if (qos := partition_qos(partition))
+        },
+        "parents": {name: account.parent for name, account in cluster.accounts.items() if account.parent != "root"},
         "action": default,
         "actions": {name: action for name, action in actions.items() if action != default},
         "user_signal": cluster.preemption.send_user_signal,

@@ -124,7 +124,7 @@ def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
 
 
 def _preempt_mode(cluster: Cluster) -> str:
-    if any(_is_suspended(it) for it in cluster.partitions.values()):
+    if any(_is_suspended(partition) for partition in cluster.partitions.values()):
         # Gang scheduling resumes suspended jobs; each partition sets the action for its own jobs.
         return "SUSPEND,GANG"
     return cluster.preemption.action.upper()

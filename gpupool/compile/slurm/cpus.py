@@ -5,7 +5,7 @@ from gpupool.cluster.model import Cluster
 
 def by_default(cluster: Cluster) -> dict[str, int]:
     """Return the default CPUs per GPU by partition, without partitions where Slurm's own, one per task, applies."""
-    own = {name: it.entry.default_cpus_per_gpu for name, it in cluster.partitions.items()}
+    own = {name: partition.entry.default_cpus_per_gpu for name, partition in cluster.partitions.items()}
     given = ((name, each or cluster.scheduler.default_cpus_per_gpu) for name, each in own.items())
     return {name: each for name, each in given if each}
 

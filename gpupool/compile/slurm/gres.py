@@ -52,7 +52,7 @@ def _gpu_lines(cluster: Cluster, nodes: list[Node], *, finds: bool) -> Iterator[
     cores = f" Cores=0-{cores_of(node, cluster.scheduler.allocate) - 1}" if node.cpus_kept else ""
     for gpu, group in groupby(node.devices, key=lambda device: device.gpu):
         devices = list(group)
-        single = [it.files[0] for it in devices if len(it.files) == 1]
+        single = [device.files[0] for device in devices if len(device.files) == 1]
         if single:
             yield f"NodeName={names} Name=gpu Type={gpu} File={fold_set(single)}{cores}"
         for device in devices:

@@ -30,10 +30,12 @@ def partition_factors(cluster: Cluster) -> dict[str, int]:
     Slurm divides it by the highest. It includes the priority that every job has.
     """
     everys, most = _everys(cluster), _of_partitions(cluster)
-    highest = max((it.entry.priority for it in cluster.partitions.values()), default=0)
+    highest = max((partition.entry.priority for partition in cluster.partitions.values()), default=0)
     if not most:
         return {}
-    shares = {name: everys + most * it.entry.priority / highest for name, it in cluster.partitions.items()}
+    shares = {
+        name: everys + most * partition.entry.priority / highest for name, partition in cluster.partitions.items()
+    }
     return {name: round(_MOST_FACTOR * share / (everys + most)) for name, share in shares.items()}
 
 
@@ -57,7 +59,7 @@ def _everys(cluster: Cluster) -> int:
 
 def _of_partitions(cluster: Cluster) -> int:
     """Return the maximum priority that a partition adds."""
-    has = any(it.entry.priority for it in cluster.partitions.values())
+    has = any(partition.entry.priority for partition in cluster.partitions.values())
     return cluster.scheduler.priority_weights.partition if has else 0
 
 

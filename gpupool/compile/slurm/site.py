@@ -20,7 +20,7 @@ def text(cluster: Cluster, name: str) -> str | None:
 def programs(cluster: Cluster, kind: str) -> dict[str, str]:
     """Return the site's prologs or epilogs by name: `prolog-scratch` is `scratch`."""
     start = f"{SLURM}/{kind}-"
-    return {path.removeprefix(start): it for path, it in cluster.attached.items() if path.startswith(start)}
+    return {path.removeprefix(start): text for path, text in cluster.attached.items() if path.startswith(start)}
 
 
 def runs(cluster: Cluster, kind: str, ours: str | None) -> str | None:

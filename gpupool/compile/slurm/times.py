@@ -17,24 +17,24 @@ _OF_A_JOB = ("maxtresmins", "maxtresminsperjob")
 
 def timed(cluster: Cluster) -> dict[str, Any]:
     """Return the accounts, QoS and partitions with limits in minutes, and walls of accounts; empty without any."""
-    accounts = [it for it in cluster.accounts.values() if any(map(_counts, _with_parents(cluster, it)))]
+    accounts = [account for account in cluster.accounts.values() if any(map(_counts, _with_parents(cluster, account)))]
     if has_budgets(cluster) and _walls(cluster):
         # With budgets, every partition has a default time.
         accounts = list(cluster.accounts.values())
     places = {
-        "accounts": {it.name.lower(): True for it in accounts},
-        "qos": {name.lower(): True for name, it in cluster.qos.items() if _minutes(it.limits, it.parameters)},
-        "partitions": {name: True for name, it in cluster.partitions.items() if _minutes(it.limits, {})},
+        "accounts": {account.name.lower(): True for account in accounts},
+        "qos": {name.lower(): True for name, qos in cluster.qos.items() if _minutes(qos.limits, qos.parameters)},
+        "partitions": {name: True for name, partition in cluster.partitions.items() if _minutes(partition.limits, {})},
     }
     if not any(places.values()):
         return {}
-    walls = ((it, next(_walls_above(cluster, it), None)) for it in cluster.accounts.values())
-    return {**places, "walls": {it.name.lower(): minutes(wall) for it, wall in walls if wall is not None}}
+    walls = ((account, next(_walls_above(cluster, account), None)) for account in cluster.accounts.values())
+    return {**places, "walls": {account.name.lower(): minutes(wall) for account, wall in walls if wall is not None}}
 
 
 def _walls(cluster: Cluster) -> bool:
-    own = [it.limits.per_job.wall for it in cluster.accounts.values()]
-    return any(it is not None for it in (*own, *(qos.max_wall for qos in cluster.qos.values())))
+    own = [account.limits.per_job.wall for account in cluster.accounts.values()]
+    return any(wall is not None for wall in (*own, *(qos.max_wall for qos in cluster.qos.values())))
 
 
 def _counts(account: Account) -> bool:
@@ -54,4 +54,4 @@ def _with_parents(cluster: Cluster, account: Account) -> list[Account]:
 
 def _walls_above(cluster: Cluster, account: Account) -> Any:
     # An account without a wall inherits that of its parent.
-    return (wall for it in _with_parents(cluster, account) if (wall := it.limits.per_job.wall) is not None)
+    return (wall for account in _with_parents(cluster, account) if (wall := account.limits.per_job.wall) is not None)

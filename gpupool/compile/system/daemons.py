@@ -35,7 +35,7 @@ def database(cluster: Cluster, node: Node) -> Iterator[File]:
 def controller(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the drop-in of slurmctld, which waits for its state if that is on a mount."""
     if node.has("controller", "backup-controller"):
-        state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
+        state = (cluster.slurm.state,) if any(mount.holds(cluster.slurm.state) for mount in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", after=before_slurm(cluster), requires_mounts=state)
 
 

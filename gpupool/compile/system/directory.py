@@ -51,7 +51,9 @@ def groups_for(cluster: Cluster) -> list[str]:
     """Return the groups of the directory whose members may log in, in the order of the accounts."""
     if cluster.directory is None:
         return []
-    return list(dict.fromkeys(it.entry.members_from for it in cluster.accounts.values() if it.entry.members_from))
+    return list(
+        dict.fromkeys(account.entry.members_from for account in cluster.accounts.values() if account.entry.members_from)
+    )
 
 
 def home_for(cluster: Cluster, node: Node) -> str:
@@ -68,4 +70,8 @@ def packages(cluster: Cluster) -> frozenset[str]:
 
 def _own_groups(cluster: Cluster) -> Iterator[str]:
     # An account's group may have the name of a group of the directory: then both are one, and sssd must not filter it.
-    yield from (it.name for it in cluster.accounts.values() if it.entry.gid and it.name not in groups_for(cluster))
+    yield from (
+        account.name
+        for account in cluster.accounts.values()
+        if account.entry.gid and account.name not in groups_for(cluster)
+    )

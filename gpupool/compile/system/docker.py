@@ -67,7 +67,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if has_toolkit(cluster, node):
         yield File(GPUS_DROP_IN, fill("docker-gpus.service"))
     if docker.purge and (seconds := purged_every(cluster, node)):
-        kept = [it.source for it in cluster.software.images if it.runtime == "docker"]
+        kept = [image.source for image in cluster.software.images if image.runtime == "docker"]
         text = fill("docker-purge", cluster=cluster, purge=docker.purge, kept=kept)
         yield File(PURGE, text, mode="0755")
         yield File(PURGE_TIMER.replace(".timer", ".service"), fill("docker-purge.service", command=PURGE))
@@ -89,5 +89,7 @@ def settings(cluster: Cluster, node: Node, docker: Docker) -> dict[str, Any]:
 
 def purged_every(cluster: Cluster, node: Node) -> int | None:
     """Return the seconds between two purges; None without a timer."""
-    timers = [it for it in cluster.timers if it.job == "docker-purge" and node.name in cluster.select(it.where)]
-    return min((it.every for it in timers if it.every), default=None)
+    timers = [
+        timer for timer in cluster.timers if timer.job == "docker-purge" and node.name in cluster.select(timer.where)
+    ]
+    return min((timer.every for timer in timers if timer.every), default=None)

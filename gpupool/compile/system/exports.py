@@ -27,7 +27,7 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
         for mount in cluster.mounts
         if mount.server == node.name and mount.entry.fs != "ceph" and not mount.by_site
     )
-    return sorted((it for it in exports if it.clients), key=lambda export: export.path)
+    return sorted((export for export in exports if export.clients), key=lambda export: export.path)
 
 
 def exports_file(cluster: Cluster, node: Node) -> File:

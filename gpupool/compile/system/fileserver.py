@@ -27,10 +27,10 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 def timers(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield timers that take snapshots, scrub pools and check their health; nothing on a node without pools."""
     if pools := pools_for(cluster, node):
-        schedule = {it.name: it.snapshots for it in datasets_for(cluster, node) if it.snapshots}
+        schedule = {dataset.name: dataset.snapshots for dataset in datasets_for(cluster, node) if dataset.snapshots}
         yield from snapshot_files(schedule)
-        yield from scrub_files({it.name: it.scrub for it in pools if it.scrub})
-        yield from health_files([it.name for it in pools])
+        yield from scrub_files({pool.name: pool.scrub for pool in pools if pool.scrub})
+        yield from health_files([pool.name for pool in pools])
 
 
 def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:

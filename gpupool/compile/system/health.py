@@ -33,7 +33,9 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
         "changes made here are undone by the next apply.",
         "node": node.slurm_name,
     }
-    if "gpus" in checks and (count := len({minor for it in node.devices if not it.is_guess for minor in it.minors})):
+    if "gpus" in checks and (
+        count := len({minor for device in node.devices if not device.is_guess for minor in device.minors})
+    ):
         data["gpus"] = {"count": count, "program": CHECK}
     if "mounts" in checks:
         data["mounts"] = [mount.path for mount in used_for(cluster, node)]

@@ -16,7 +16,9 @@ def roster_for(cluster: Cluster, today: date | None = None) -> Roster | None:
     day = today or date.today()
     return Roster(
         domain=DOMAIN,
-        groups={name: it.entry.members_from for name, it in cluster.accounts.items() if it.entry.members_from},
+        groups={
+            name: account.entry.members_from for name, account in cluster.accounts.items() if account.entry.members_from
+        },
         first=directory.ids.first,
         last=directory.ids.last,
         listed=frozenset(cluster.users),

@@ -54,7 +54,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("sackd")
     if has_check(cluster, node):
         wanted |= {"pciutils", "python3"}
-    if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
+    if any(mount.fstype in ("nfs", "nfs4") for mount in mounts_for(cluster, node)):
         wanted.add("nfs-common")
     if any(top.groups for top in tops_for(cluster, node)):
         wanted.add("acl")

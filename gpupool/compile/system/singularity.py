@@ -42,7 +42,7 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
     for name in repositories(cluster, node):
         repository = cluster.software.repositories[name]
         cuda, docker = cluster.software.cuda, cluster.software.docker
-        others = {it.repository for it in (cuda, *cuda.overrides)} if cuda else set()
+        others = {driver.repository for driver in (cuda, *cuda.overrides)} if cuda else set()
         others |= {docker.toolkit} if docker else set()
         if repository.suite.endswith("/") or repository.suite in (cluster.software.debian, "stable"):
             # The repository has the distribution's release, so only its host differs.

@@ -103,7 +103,7 @@ def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
             paths[user.home.replace(shared.at, shared.path, 1)] = user
         if _lets_people_in(cluster, node) and (shared is None or node.name not in shared.clients):
             paths[user.home if shared is None else f"/home/{user.name}"] = user
-    return [Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.entry.keys) for path, it in paths.items()]
+    return [Folder(path, space.uid, space.gid or PEOPLE_GID, mode, space.entry.keys) for path, space in paths.items()]
 
 
 def members_homes(cluster: Cluster, node: Node) -> list[str]:

@@ -55,8 +55,8 @@ def used_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
 
 def needed_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     """Return the site's mounts that must exist on a node before it creates directories there."""
-    own = {it.at for it in cluster.mounts if it.by_site and it.server == node.name}
-    return [it for it in theirs_for(cluster, node) if it.path in own]
+    own = {mount.at for mount in cluster.mounts if mount.by_site and mount.server == node.name}
+    return [mount for mount in theirs_for(cluster, node) if mount.path in own]
 
 
 def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
@@ -103,7 +103,7 @@ def local_for(cluster: Cluster, node: Node) -> list[Directory]:
 def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
     """Return the directories of a server's exports, without those of labs' spaces."""
     tops = {top.path for top in tops_for(cluster, node)}
-    return [Directory(it.path) for it in served_by(cluster, node) if it.path not in tops]
+    return [Directory(export.path) for export in served_by(cluster, node) if export.path not in tops]
 
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:

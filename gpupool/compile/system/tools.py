@@ -67,9 +67,13 @@ def settings(cluster: Cluster) -> dict[str, Any]:
         "folder": ANSWER,
         "socket": SOCKET,
         "private": is_private(cluster),
-        "caps": {name: cluster.owned_gpus(it) for name, it in accounts.items()},
-        "parents": {name: it.parent for name, it in accounts.items() if it.parent != "root"},
-        "lending": [name for name, it in accounts.items() if it.entry.kind == "shared" and it.limits.group.gpu is None],
+        "caps": {name: cluster.owned_gpus(account) for name, account in accounts.items()},
+        "parents": {name: account.parent for name, account in accounts.items() if account.parent != "root"},
+        "lending": [
+            name
+            for name, account in accounts.items()
+            if account.entry.kind == "shared" and account.limits.group.gpu is None
+        ],
         "partitions": [] if hidden & {"partitions", "all"} else list(cluster.partitions),
         "types": {name: count for name, count in types.items() if count},
     }

@@ -73,7 +73,7 @@ class Jobs:
         """Seconds between two runs, for each kind of job."""
         intervals = {"count": self.every} if self.count else {}
         if self.purge:
-            intervals["purge"] = min(it.every for it in self.purge)
+            intervals["purge"] = min(rule.every for rule in self.purge)
         return {**intervals, "audit": _DAY} if self.audit else intervals
 
 
@@ -101,7 +101,7 @@ def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
     if server and server.managed:
         return server.name, mount.path
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes and cluster.nodes[name].managed]
-    chosen = next((it for it in nodes if it.has("head")), nodes[0] if nodes else None)
+    chosen = next((node for node in nodes if node.has("head")), nodes[0] if nodes else None)
     return (chosen.name, mount.at) if chosen else None
 
 
@@ -135,14 +135,19 @@ def _user_spaces(cluster: Cluster, mount: Mount) -> Iterator[Any]:
 
 def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
     for rule in cluster.storage.purge:
-        mount = max((it for it in cluster.mounts if it.holds(rule.path)), key=lambda mount: len(mount.at), default=None)
+        mount = max(
+            (mount for mount in cluster.mounts if mount.holds(rule.path)), key=lambda mount: len(mount.at), default=None
+        )
         if mount is not None:
             top = _here(cluster, node, mount)
             if top is None:
                 continue
             path = f"{top}{rule.path.removeprefix(mount.at)}"
             below = [space.path.count("/") - rule.path.count("/") for space in _user_spaces(cluster, mount)]
-        elif any(within(rule.path, it.path) and node.name in cluster.select(it.where) for it in cluster.storage.local):
+        elif any(
+            within(rule.path, local.path) and node.name in cluster.select(local.where)
+            for local in cluster.storage.local
+        ):
             path, below = rule.path, []
         else:
             continue
@@ -182,9 +187,9 @@ def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
         "about": f"Written by gpupool from the inventory of {cluster.name}; "
         "changes made here are undone by the next apply.",
         "file": jobs.file,
-        "count": [{"path": it.path, "levels": it.levels} for it in jobs.count],
-        "purge": [{key: value for key, value in asdict(it).items() if key != "warn" or value} for it in jobs.purge],
-        "audit": [asdict(it) for it in jobs.audit],
+        "count": [{"path": rule.path, "levels": rule.levels} for rule in jobs.count],
+        "purge": [{key: value for key, value in asdict(rule).items() if key != "warn" or value} for rule in jobs.purge],
+        "audit": [asdict(rule) for rule in jobs.audit],
     }
 
 
@@ -223,5 +228,5 @@ def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, .
         return ()
     trees = jobs.count if kind == "count" else jobs.purge
     away = [mount.at for mount in cluster.mounts if node.name in mount.clients]
-    paths = tuple(it.path for it in trees)
+    paths = tuple(tree.path for tree in trees)
     return () if any(within(path, at) for path in paths for at in away) else paths

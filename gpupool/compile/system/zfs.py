@@ -29,7 +29,7 @@ def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
 def datasets_for(cluster: Cluster, node: Node) -> list[Dataset]:
     """Return the datasets of a node, parents first; the top dataset of each pool has the pool's defaults."""
     pools = _pools(cluster, node)
-    datasets = {it.name: _top(it) for it in pools}
+    datasets = {pool.name: _top(pool) for pool in pools}
     named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
     for dataset in sorted(named, key=_depth):
         _between(dataset, datasets)
@@ -97,7 +97,7 @@ def _sizes(quota: int | None, reservation: int | None) -> dict[str, str]:
 
 def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
     """Return the quotas in bytes of each account's users together, on an export with user spaces by account."""
-    mount = next(it for it in cluster.mounts if it.export == export)
+    mount = next(mount for mount in cluster.mounts if mount.export == export)
     quotas: dict[str, int] = {}
     for space in cluster.storage.user_spaces:
         if space.quota and mount.holds(space.path.partition("{")[0].rstrip("/")):

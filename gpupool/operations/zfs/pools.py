@@ -93,7 +93,7 @@ def _at(group: Group, disk: str, state: PoolsState) -> int | None:
     """Return the index of a disk in a vdev, None if it is not there; zpool shows the partition of a whole disk."""
     known = state.disks.get(disk, DiskState(None)).device
     pairs = zip(group.disks, group.devices, strict=True)
-    return next((at for at, it in enumerate(pairs) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
+    return next((at for at, pair in enumerate(pairs) if pair[0] in (disk, f"{disk}-part1") or pair[1] == known), None)
 
 
 def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:

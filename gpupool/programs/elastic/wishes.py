@@ -55,7 +55,7 @@ class Wishes:
     def progress(self) -> dict[str, Progress]:
         """Return what was kept of each node's wish; nothing where that cannot be read."""
         try:
-            return {name: Progress(**it) for name, it in json.loads((self.folder / _KEPT).read_text()).items()}
+            return {name: Progress(**fields) for name, fields in json.loads((self.folder / _KEPT).read_text()).items()}
         except (OSError, ValueError, TypeError):
             return {}
 

@@ -59,7 +59,7 @@ def read(text: str) -> list[Job]:
 
 def pack(jobs: Iterable[Job]) -> list[Any]:
     """Return jobs as short lists for JSON."""
-    return [[it.user, it.account, it.group, it.partition, it.running, dict(it.gpus), it.cpus] for it in jobs]
+    return [[job.user, job.account, job.group, job.partition, job.running, dict(job.gpus), job.cpus] for job in jobs]
 
 
 def unpack(rows: Iterable[Any]) -> list[Job]:

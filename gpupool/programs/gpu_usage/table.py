@@ -90,7 +90,9 @@ def _aligned(rows: Sequence[Row], total: Row, shown: Sequence[Column]) -> list[s
     texts = []
     for line in cells:
         parts = zip(line, widths, shown, strict=True)
-        texts.append("  ".join(text.rjust(width) if it.right else text.ljust(width) for text, width, it in parts))
+        texts.append(
+            "  ".join(text.rjust(width) if column.right else text.ljust(width) for text, width, column in parts)
+        )
     return texts
 
 
