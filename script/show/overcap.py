@@ -1,4 +1,4 @@
-"""A lab's owner comes while others borrow its GPUs."""
+"""A lab's owner submits a job while others borrow its GPUs."""
 
 from dataclasses import replace
 

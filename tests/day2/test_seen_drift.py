@@ -123,7 +123,7 @@ def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: 
     assert status == 3
     again = [(row["node"], row["what"]) for row in drift(testbed)[1]]
     assert again == [(row["node"], row["what"]) for row in rows], "something was reverted"
-    # the controller's own timer sees differences from its slurm.conf, and that the inventory has another one by now
+    # the controller's own timer sees differences from its slurm.conf, and that this file was changed by hand
     seen_there = {row: count for row, count in counted(testbed).items() if count}
     assert seen_there == {(CTL, "file"): 1, (CTL, "slurm"): 2, (NODE, "slurm"): 1, (NODE, "state"): 1}
     told = testbed.out(CTL, "journalctl -q -o cat -u gpupool-drift")

@@ -107,7 +107,7 @@ def test_its_module_is_built_for_the_kernel_of_debian(bare: Testbed) -> None:
 
 def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     before = versions(bare)
-    # sid has newer packages of the same driver, and trixie has the libraries that it needs
+    # sid has newer revisions of the same driver, and trixie has the libraries that it needs
     newer = "sed 's/^Suites: .*/Suites: sid/' > /etc/apt/sources.list.d/newer.sources"
     bare.out(NODE, f"awk 'BEGIN {{ RS = \"\" }} /Suites: trixie\\n/' {COMPONENTS} | {newer}")
     bare.out(NODE, "cat > /etc/apt/preferences.d/newer", text=NEWER)

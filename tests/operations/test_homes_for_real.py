@@ -32,7 +32,7 @@ def home_of(place: Path, name: str, uid: int) -> Path:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Homes of Anne, whose file is odd in each test, and of Bob, who comes after her and has his key."""
+    """Homes of Anne, whose file is odd in each test, and of Bob, who comes next in the list and has his key."""
     open_to_all(tmp_path)
     home_of(tmp_path, "anne", ANNE)
     keys = home_of(tmp_path, "bob", BOB) / ".ssh" / "authorized_keys"

@@ -27,7 +27,7 @@ REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock"]  # clusters with labs
 
 @cache
 def of_folder(folder: str) -> Cluster:
-    """Return the cluster of a folder as its twin has it."""
+    """Return the cluster of a folder, made smaller if it is too large for a twin."""
     cluster = load(OTHERS / folder)
     return cluster if len(cluster.having("compute")) <= MOST else smaller(cluster, OF_EACH.get(folder, 2))
 

@@ -1,4 +1,4 @@
-"""On compute nodes, processes of users outside of jobs are ended, except those of exempt users. Jobs survive."""
+"""On compute nodes, processes of users outside of jobs are ended, except for exempt users; no reboot under a job."""
 
 from collections.abc import Iterator
 

@@ -130,7 +130,7 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
         stores.start(CLIENT)
         for unit in ("multi-user.target", "coc-pskynet1.automount"):
             until(partial(succeeds, stores, f"systemctl is-active {unit}"), unit)
-        # shorter than the first try to mount
+        # the boot did not wait even for the end of the first try to mount
         up = int(stores.out(CLIENT, "systemctl show -P ActiveEnterTimestampMonotonic multi-user.target"))
         show = "systemctl show -P ActiveState -P InactiveEnterTimestampMonotonic coc-pskynet1.mount"
         state, given_up = stores.out(CLIENT, show).split()

@@ -1,4 +1,4 @@
-"""Releases of Slurm are in one table, and gpupool/slurm imports nothing else of gpupool."""
+"""Releases of Slurm are in one table, and gpupool/slurm imports only itself and the standard library."""
 
 import ast
 import re

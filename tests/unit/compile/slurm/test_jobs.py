@@ -49,7 +49,7 @@ def task(tmp_path: Path) -> Callable[..., list[str]]:
 
     def run(text: str, title: str = "slurmstepd: [7.0]", **environment: str) -> list[str]:
         program = shell(tmp_path, text.replace("/proc/driver/nvidia/gpus", str(proc)))
-        # the program is a child of a process that has this title, and not the process itself
+        # only the parent process of the program has this title
         script = f"exec -a '{title}' {sys.executable} -c 'import subprocess; subprocess.run([\"{program}\"])'"
         env = {"SLURM_JOB_ID": "7", **environment}
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env)
