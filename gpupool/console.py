@@ -1,4 +1,4 @@
-"""Rich's console, which takes every string literally; `gpupool.terminal` imports it when something is printed."""
+"""Rich's console, which prints every string literally; `gpupool.terminal` imports it when something is printed."""
 
 from typing import Any
 

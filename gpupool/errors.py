@@ -2,7 +2,7 @@
 
 
 class GpupoolError(Exception):
-    """An error that an admin can correct: the text has the place, the problem and the solution."""
+    """An error that an admin can correct; the text has place, problem and solution, `exit_code` is the command's."""
 
     exit_code = 1
 

@@ -108,7 +108,7 @@ class _Run:
         self.state = PoolState()
         self.state.cwd = str(Path.cwd())
         self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
-        self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the session tells facts from operations
+        self.state.print_fact_output = FACT  # type: ignore[assignment]  # by this the session distinguishes facts from operations
         config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
         self.state.init(inventory, config, initial_limit=list(chosen))
         self.state.on_prepared = self._prepared if execute else None

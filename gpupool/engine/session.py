@@ -40,7 +40,7 @@ class UnansweredError(BaseException):
 
 @dataclass
 class Freshness:
-    """Whether cached facts are still valid, for all hosts of a run: any write to any host invalidates all facts.
+    """The validity of cached facts, for all hosts of a run: any write to any host invalidates all facts.
 
     A change on one host can change a fact of another (a daemon that answers, an export that can be mounted). While an
     operation's Python function runs, facts are not cached: it may poll.

@@ -42,7 +42,7 @@ class PoolState(State):
             raise FactFailedError(f"{where}{reason or 'a fact could not be read'}")
 
     def set_op_data_for_host(self, host: Host, op_hash: str, op_data: StateOperationHostData) -> None:
-        """Store an operation of a host with the name that the host gives it, and report the progress of the host."""
+        """Store an operation of a host with its name on this host, and report the progress of the host."""
         super().set_op_data_for_host(host, op_hash, op_data)
         if own := op_data.global_arguments.get("name"):
             role = host.current_deploy_name

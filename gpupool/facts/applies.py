@@ -81,7 +81,7 @@ def _add(runs: dict[str, Applied], line: Mapping[str, Any]) -> None:
             commit=str(line["commit"]),
             uncommitted=bool(line["uncommitted"]),
         )
-    elif name in runs:  # its first line may be in a rotated log
+    elif name in runs:  # otherwise its first line was in a log that was already deleted
         runs[name] = replace(
             runs[name],
             ended=str(line["ended"]),

@@ -1,8 +1,8 @@
 """Check new configuration files with the daemon's own check before they are installed; the path decides which check.
 
-Each check puts the new file into a temporary copy of the daemon's folder and fails with the daemon's message. If the
-daemon or its check is not installed (yet), the file is accepted. Slurm's check is in `trial`; slurmdbd and munged have
-none.
+Each check merges the new files with the daemon's other files in a temporary folder and fails with the daemon's message.
+If the daemon or its check is not installed (yet), the files are accepted. Slurm's check is in `trial`; slurmdbd and
+munged have none.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""NFS exports: exactly those in the files of exports.d, for exactly their clients."""
+"""NFS exports: those in the node's files, for the clients there, and no others."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The frame of all operations: they ask the node by `look`, and raise `Refused` if something cannot be done.
+"""The decorator and functions of all operations: `look` asks the node, `Refused` stops the operation.
 
 @operation
 def host_name(hostname: str) -> Commands:

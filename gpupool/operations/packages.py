@@ -25,7 +25,7 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
 
     Names are exact Debian package names. `versions` are the wanted versions of some of them, which may be older; no
     other package's version is changed. The installation starts or restarts no service, and existing configuration
-    files are kept. Package lists are updated if they are older than a day, or if the installation fails.
+    files are kept. Package lists are updated if they are older than a day, or if the installation fails with them.
     """
     if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")

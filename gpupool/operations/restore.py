@@ -1,4 +1,4 @@
-"""Restore the accounting database from a backup; an existing database is kept under another name."""
+"""Restore the accounting database from a backup; a database that has jobs is never deleted, only renamed."""
 
 import re
 from typing import Any

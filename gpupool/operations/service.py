@@ -1,4 +1,4 @@
-"""systemd units: running, enabled, and restarted only when a file they read has changed since they started.
+"""systemd units: running, enabled, and restarted only if a file that they read has changed since they started.
 
 A run may be killed between replacing a file and restarting the daemon. So the decision does not depend on the changes
 of this run, but on whether the unit runs with the files on the node. There are two sources:
@@ -52,7 +52,7 @@ READ_SHARES = [
 
 @dataclass(frozen=True)
 class Unread:
-    """Why a unit has not read a file: this run will change it (`coming`), or it has changed since (`since` is text).
+    """Why a unit has not read a file: this run will change it (`coming`), or it was changed before (`since`, as text).
 
     `keys` are the names of the different keys, as text.
     """

@@ -35,7 +35,7 @@ def tops(wanted: list[Space]) -> Commands:
 
 @operation
 def folders(wanted: list[Folder]) -> Commands:
-    """Create missing folders of users; an existing folder is not changed, whoever its owner is.
+    """Create missing folders of users; an existing folder is not changed, even if it has another owner.
 
     A user who may write to the parent folder may have created it: `verify` reports that, and the run does not fail.
     """

@@ -17,7 +17,7 @@ _AT_ONCE = 200
 
 @operation
 def numbers(users: list[str]) -> Commands:
-    """Give each user without one a range of subordinate uids and gids, with the same numbers.
+    """Add missing ranges of subordinate uids and gids, the same numbers for both, to each user.
 
     Existing ranges are never changed; a user with a range of at least this size gets no other. A new range is above
     all others, in the order of `users`: nodes with the same users in the same order have the same ranges.

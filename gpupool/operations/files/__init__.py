@@ -40,7 +40,7 @@ def put(
 
     Files and links are recorded on the node before they are put, so that `removed` knows them. A link never replaces a
     real file or directory, and a file never replaces a directory: the operation fails with the reason. `check` is a
-    command that must accept all new files before one is installed; they are beside their destinations then, with
+    command that must accept all new files before one is installed; it finds them beside their destinations, with
     `$GPUPOOL_NEW` after their names. The old texts that the unit `read_by` has read are kept (`service.running`).
     Files of sshd, systemd, MariaDB, NFS, nftables and nginx are always checked (`daemon_checks`).
     """

@@ -40,7 +40,7 @@ def datasets(wanted: list[Dataset]) -> Commands:
     """Have these datasets mounted, parents before children, with their properties and quotas.
 
     Existing datasets are kept with their data. Properties of a parent in the list are also wanted for datasets below
-    it. A property that is no longer wanted is inherited again. Changes that would lose data are not made: see
+    it. A property that is no longer wanted is inherited again. Changes that could lose data are not made: see
     `report_refused`.
     """
     yield from _carry_out(work_on_datasets(wanted, _datasets(wanted)), f"{len(wanted)} datasets: as wanted")
@@ -48,7 +48,7 @@ def datasets(wanted: list[Dataset]) -> Commands:
 
 @operation
 def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
-    """Fail with the changes that would lose data, and with datasets that are no longer wanted.
+    """Fail with the list of changes that gpupool does not make, and of datasets that are no longer wanted, if any.
 
     Call it last; it changes nothing. Each refusal has the command that an admin would run.
     """
