@@ -32,7 +32,7 @@ NOTHING = Effect("nothing")
 
 
 def together(effects: Iterable[Effect]) -> Effect:
-    """Return several effects as one; `NOTHING` only if all are."""
+    """Return several effects as one; `NOTHING` is only returned if all effects are `NOTHING`."""
     distinct = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
     if not distinct:
         return NOTHING

@@ -17,7 +17,7 @@ _LOOK = shell_file(__package__, "backups.sh")
 
 @dataclass(frozen=True)
 class BackupsState:
-    """Paths of backups by kind, the newest first; `jobs` is their number in the database, None without MariaDB.
+    """Paths of backups by kind, the newest first; the number of `jobs` in the database, None without MariaDB.
 
     `restored` is the backup of the last restore, "" for none.
     """

@@ -40,7 +40,7 @@ class LeftDirectory:
 class UsageState:
     """The usage of a node: directories, the number without a report by `top`, and why a `top` could not be read.
 
-    `absent`: the program is not installed, or not yet. `left`: directories without a file after the last count.
+    `absent`: the program is not installed. `left`: directories without a file after the last count.
     """
 
     directories: tuple[UsedDirectory, ...] = ()
