@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gpupool.engine.drive import Origin, run
-from gpupool.operations import service
+from gpupool.operations import slurm_daemon
 from gpupool.target import find_target
 
 SPOIL = "echo 8 > /root/spoiler/number; echo cannot open it >&2; exit 1"
@@ -16,9 +16,9 @@ SPOIL = "echo 8 > /root/spoiler/number; echo cannot open it >&2; exit 1"
 
 def deploy() -> None:
     """Start the unit, or reload it if its file has changed."""
-    service.running(
-        unit="spoiler", reload_if=["/root/spoiler/slurm.conf"], reload_command=["sh", "-c", SPOIL],
-        enabled=None, slurm="24.11", own="/root/spoiler/number",
+    slurm_daemon.running(
+        unit="spoiler", version="24.11", reload_if=["/root/spoiler/slurm.conf"], reload_command=["sh", "-c", SPOIL],
+        state_file="/root/spoiler/number",
     )  # fmt: skip
 
 

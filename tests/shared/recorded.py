@@ -137,12 +137,10 @@ def _record(release: str) -> None:
     from inventories import SMALL
 
     from gpupool.cluster.load import load
-    from gpupool.cluster.schema.scheduling import SlurmVersion
     from gpupool.rehearsal.twin import Ask, Twin
 
     assert release in RELEASES
-    version: SlurmVersion = release  # type: ignore[assignment]
-    with Twin.start(load(SMALL), version=version) as twin, (FOLDER / f"{release}.txt").open("w") as file:
+    with Twin.start(load(SMALL), version=release) as twin, (FOLDER / f"{release}.txt").open("w") as file:  # type: ignore[arg-type]
 
         def event(text: str) -> None:
             match text.split()[-1]:
