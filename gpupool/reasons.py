@@ -33,7 +33,7 @@ def marked(reason: Reason) -> str:
 
 def read(errors: Sequence[str]) -> Reason | None:
     """Return the reason in the last line but one of a command's standard error; None without one."""
-    words = errors[-2].split() if len(errors) > 1 else []
-    if len(words) < 2 or words[0] != _MARK or words[1] not in set(Code):
+    fields = errors[-2].split() if len(errors) > 1 else []
+    if len(fields) < 2 or fields[0] != _MARK or fields[1] not in set(Code):
         return None
-    return Reason(Code(words[1]), " ".join(words[2:]))
+    return Reason(Code(fields[1]), " ".join(fields[2:]))

@@ -30,7 +30,10 @@ SLOW = 30
 WATCH = 10
 # seconds for which what squeue said is good enough to end a job by
 FRESH = 3
-_PASSIVE = "this controller is not the active one"
+
+
+class PassiveError(UnsureError):
+    """This controller is not the active one: the arbiter of the active one does the work."""
 
 
 def say(message: str) -> None:
@@ -81,7 +84,7 @@ class Arbiter:
         """Look once and act on it; give when to look again, in seconds since 1970."""
         began = time.time()
         if not ping.is_active(ask(["scontrol", "ping"]), socket.gethostname()):
-            raise UnsureError(_PASSIVE)
+            raise PassiveError("this controller is not the active one")
         mark = queue.new_mark()
         look = jobs.read(ask(queue.command(mark)), mark)
         seen = look.jobs
@@ -210,13 +213,14 @@ class Arbiter:
             return False
         return True
 
-    def complain(self, reason: str) -> None:
-        """Log why nothing is done, once and not at every cycle."""
+    def complain(self, error: Exception | None) -> None:
+        """Log the error that stopped a cycle, once and not at every cycle; None after a cycle that was completed."""
+        reason = _told(error) if error else ""
         if reason != self.complaint:
             say(f"doing nothing: {reason}" if reason else "working again")
         self.complaint = reason
-        if reason:
-            status(f"{'waiting' if reason == _PASSIVE else 'unwell: doing nothing'}: {reason}")
+        if error:
+            status(f"{'waiting' if isinstance(error, PassiveError) else 'unwell: doing nothing'}: {reason}")
 
 
 def pace(settings: Settings) -> int:
@@ -253,9 +257,9 @@ def main(path: str) -> None:
         again = time.time() + pace(settings)
         try:
             again = arbiter.cycle()
-            arbiter.complain("")
+            arbiter.complain(None)
         except Exception as error:
-            arbiter.complain(_told(error))
+            arbiter.complain(error)
         # at least a second, so that a controller in trouble is not asked all the time
         time.sleep(max(1.0, again - time.time()))
 

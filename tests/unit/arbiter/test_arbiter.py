@@ -445,7 +445,7 @@ def test_a_controller_that_is_not_the_active_one_is_no_trouble(monkeypatch: pyte
     arbiter = service.Arbiter(RULES)
     with pytest.raises(UnsureError) as raised:
         arbiter.cycle()
-    arbiter.complain(str(raised.value))
+    arbiter.complain(raised.value)
     assert told == ["waiting: this controller is not the active one"]
 
 

@@ -21,7 +21,6 @@ READERS: Mapping[str, str] = {
     "gpupool/compile/programs.py": "imports of our own programs",
     "gpupool/engine/explain.py": "paramiko",
     "gpupool/engine/record.py": "pyinfra's log",
-    "gpupool/programs/arbiter/__main__.py": "its own reason to wait, for the word of systemctl status: not yet a code",
     "gpupool/programs/arbiter/decide.py": "the comment of a job, by the arbiter",
     "gpupool/programs/arbiter/guard.py": "the comment of a job, by the arbiter",
     "gpupool/programs/arbiter/limits.py": "scontrol show assoc_mgr",
