@@ -2,8 +2,9 @@
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_loans
+from gpupool.rehearsal.promises.base import Promise, Verdict, verdict, with_loans
 from gpupool.rehearsal.stage import Stage
+from gpupool.wording import counted
 
 _HELD = ("--hold",)
 
@@ -41,7 +42,7 @@ def _try(stage: Stage) -> Verdict:
         f"{request.partition} refused {request.user} with account {request.account}: {message}"
         for request, message in taken.refused
     ]
-    tried = f"{count(len(must), 'job')} with the right account, {len(may_not)} with the wrong one"
+    tried = f"{counted(len(must), 'job')} with the right account, {len(may_not)} with the wrong one"
     return verdict(tried, wrong, "the first were taken, the others refused")
 
 
@@ -76,7 +77,7 @@ def _try_closed(stage: Stage) -> Verdict:
     sent = stage.send(requests)
     stage.cancel(sent)
     wrong = [f"{request.partition} took a job of {request.account}" for request in sent.requests.values()]
-    return verdict(f"{count(len(requests), 'job')} in partitions of other labs", wrong, "all were refused")
+    return verdict(f"{counted(len(requests), 'job')} in partitions of other labs", wrong, "all were refused")
 
 
 CLOSED = Promise(

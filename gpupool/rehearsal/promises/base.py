@@ -52,11 +52,6 @@ def some(texts: Iterable[str], most: int = 4) -> str:
     return "; ".join([*shown[:most], *([f"and {more} more"] if more > 0 else [])])
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 job`, `2 jobs`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def with_labs(expected: Expected) -> str | None:
     """Return why nothing is guaranteed to labs, or None."""
     return None if expected.labs else "no account with a GPU cap has users"

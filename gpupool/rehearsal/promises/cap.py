@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from gpupool.rehearsal.expected_claims import JobRequest, one_more, reach, singles, whole_nodes, with_cpus
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 _STOPPED = ("Assoc", "QOS")  # prefixes of squeue's reasons for limits
 
@@ -14,7 +15,7 @@ _STOPPED = ("Assoc", "QOS")  # prefixes of squeue's reasons for limits
 def _try_cap(stage: Stage) -> Verdict:
     expected = stage.expected
     requests, labs = singles(expected), {lab.name: lab for lab in expected.labs}
-    tried = f"jobs of one GPU with default memory: {count(len(labs), 'lab')}, each with its cap and one job more"
+    tried = f"jobs of one GPU with default memory: {counted(len(labs), 'lab')}, each with its cap and one job more"
     stage.empty()
     names = list(labs)
     above = Sent({})
@@ -34,7 +35,8 @@ def _try_cap(stage: Stage) -> Verdict:
             return broken(tried, some(f"{job.account} runs one job more than its cap" for job in running))
     stage.cancel(above)
     total = sum(sent.gpus for sent in stage.passed.claims.values())
-    short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {possible} of {lab.cap} GPUs"
+    short = [f"{lab.name} has {counted(len(lab.members), 'member')}, "
+             f"whose own limits end at {possible} of {lab.cap} GPUs"
              for lab in expected.labs if (possible := reach(requests[lab.name])) < lab.cap]  # fmt: skip
     happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
@@ -96,7 +98,7 @@ def _try_cpus(stage: Stage) -> Verdict:
 def _try_nodes(stage: Stage) -> Verdict:
     first, rest = whole_nodes(stage.expected)
     jobs = sum(request.count for requests in first.values() for request in requests)
-    tried = f"every lab's cap in jobs for all GPUs of a node ({count(jobs, 'job')}), then the rest of the caps"
+    tried = f"every lab's cap in jobs for all GPUs of a node ({counted(jobs, 'job')}), then the rest of the caps"
     return _all_reach(stage, tried, first, rest)
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import single
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, verdict, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin.jobs import Ask, Refusal
+from gpupool.wording import counted
 
 _ARRAY = 1000  # tasks; the default of MaxArraySize is 1001
 _TASKS = 4
@@ -70,7 +71,7 @@ def _try(stage: Stage) -> Verdict:
         if not isinstance(answer, Refusal):
             twin.run(f"scancel {answer}")
     wrong += _too_many(stage, user)
-    tried = f"{count(len(attacks), 'way')} to take more than one's share, and jobs in numbers"
+    tried = f"{counted(len(attacks), 'way')} to take more than one's share, and jobs in numbers"
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld ended")
     other = stage.send(single(expected, expected.labs[-1], 1))

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, verdict, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
+from gpupool.wording import counted
 
 _BEYOND = 2  # jobs over a user's limit
 
@@ -110,7 +111,7 @@ def _try_mate(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
     wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]
-    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} preempted and pending again"
+    happened = f"they started after {max(waited, default=0):.0f} s; {counted(went, 'job')} preempted and pending again"
     return verdict(tried, wrong, happened)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict
+from gpupool.rehearsal.promises.base import Promise, Verdict, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 _WAITS = ("QOSMin", "InvalidQOS")
 
@@ -36,7 +37,7 @@ def _try(stage: Stage) -> Verdict:
         if job.partition == sent.requests[job.array].partition and not job.reason.startswith(_WAITS):
             wrong.append(f"{job.partition}: pending for another reason ({job.reason})")
     stage.cancel(sent)
-    tried = f"{count(len(requests), 'job')} with one GPU less than their partition asks for"
+    tried = f"{counted(len(requests), 'job')} with one GPU less than their partition asks for"
     others = len(sent.requests)
     return verdict(
         tried, wrong, f"{len(sent.refused)} were refused, {others} are pending for it or were sent elsewhere"

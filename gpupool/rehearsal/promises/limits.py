@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, some, verdict
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, some, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 _PIECE = 8  # CPUs of one job that fills a limit of CPUs
 
@@ -110,7 +111,7 @@ def _case(
     if whose != home.name:
         # a QoS also counts in all accounts together
         more = replace(more, account=_other_account(expected, user, round_trip[-1], more.account, qos))
-    return Case(f"{user.name}, {count(limit, noun)} by {whose}", fill, more)
+    return Case(f"{user.name}, {counted(limit, noun)} by {whose}", fill, more)
 
 
 def _other_account(expected: Expected, user: User, where: str, account: str, qos: str | None) -> str:
@@ -132,7 +133,7 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     limits = list(cases(stage.expected))
     fills = [stage.send(case.fill) for case in limits]
-    tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(case.text for case in limits)}"
+    tried = f"{counted(len(limits), 'limit')} reached, and one job more each: {some(case.text for case in limits)}"
     held, scene = stage.until(
         lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )

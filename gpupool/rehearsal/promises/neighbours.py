@@ -7,9 +7,10 @@ from typing import Literal
 from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 Resource = Literal["cpu", "mem"]
 _WORDS = {"cpu": "CPUs", "mem": "memory"}
@@ -100,7 +101,9 @@ def _try(stage: Stage, what: Resource) -> Verdict:
     amount = sum(job.cpus if what == "cpu" else job.mem for job in taken)
     size = f"{amount} CPUs" if what == "cpu" else f"{amount // 1024} GiB of memory"
     others = {name: requests for name, requests in singles(expected).items() if name != lab.name}
-    tried = f"{lab.name} took {size} in {count(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
+    tried = (
+        f"{lab.name} took {size} in {counted(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
+    )
     claims = claim(stage, others)
     done, scene = reached(stage, claims, stage.patience(sum(reach(requests) for requests in others.values())))
     stage.cancel(sent)

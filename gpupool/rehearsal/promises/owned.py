@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab, OwnedHardware
 from gpupool.rehearsal.expected_claims import JobRequest, Piece, hand_out, singles
-from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict
+from gpupool.rehearsal.promises.base import Promise, Verdict, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 _CPUS = 8  # of a job that claims or borrows CPUs
 _LITTLE = "--mem=10M"  # memory must not limit these jobs
@@ -113,7 +114,7 @@ def _try(stage: Stage) -> Verdict:
         f"{request.lab}: a job was refused: {message}" for sent in claims.values() for request, message in sent.refused
     ]
     wrong += [
-        f"{name} does not hold all that it owns: {count(len(scene.pending(sent)), 'job')} pending "
+        f"{name} does not hold all that it owns: {counted(len(scene.pending(sent)), 'job')} pending "
         f"({scene.reasons(sent)})"
         for name, sent in claims.items()
         if not _running(sent, scene)
@@ -123,8 +124,8 @@ def _try(stage: Stage) -> Verdict:
     wrong += [f"{job.account} runs one job more than it owns" for job in scene.running(above)]
     wrong += [f"{request.partition} took a job of {request.account}" for request in strangers.requests.values()]
     stage.empty()
-    tried = f"{count(len(claims), 'lab')} claimed all they own while {count(borrowed, 'job')} of others ran there"
-    return verdict(tried, wrong, f"all held it at once, in {count(jobs, 'job')}, and nothing more")
+    tried = f"{counted(len(claims), 'lab')} claimed all they own while {counted(borrowed, 'job')} of others ran there"
+    return verdict(tried, wrong, f"all held it at once, in {counted(jobs, 'job')}, and nothing more")
 
 
 def _not_made_because(expected: Expected) -> str | None:

@@ -2,10 +2,11 @@
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import labs_full, lacking
 from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin.jobs import RUNS
+from gpupool.wording import counted
 
 
 def _try_stay(stage: Stage) -> Verdict:
@@ -23,7 +24,7 @@ def _try_stay(stage: Stage) -> Verdict:
     stage.steady(lambda _: not stage.watch.disturbed, 4)
     stage.cancel(sent)
     ended = _evicted(stage)
-    jobs = count(len(stage.watch.owner_starts), "job")
+    jobs = counted(len(stage.watch.owner_starts), "job")
     tried = f"{jobs} of owners through all of the rehearsal, the highest tier against them"
     if stage.watch.disturbed or ended:
         return broken(tried, some([*stage.watch.disturbed.values(), *ended]))
@@ -44,7 +45,7 @@ def _try_lost(stage: Stage) -> Verdict:
     nodes = [node for node in expected.compute if node.gpus and node.slurm_name not in kept_from]
     node = max(nodes, key=lambda node: (held.count(node.slurm_name), node.gpu_count))
     hit = {job.id for job in before.values() if node.slurm_name in job.nodes}
-    tried = f"{node.name} ({node.gpu_count} GPUs, {count(len(hit), 'job')}) was lost with all labs at their caps"
+    tried = f"{node.name} ({node.gpu_count} GPUs, {counted(len(hit), 'job')}) was lost with all labs at their caps"
     stage.watch.lost.add(node.name)
     try:
         stage.twin.lose(node.slurm_name)

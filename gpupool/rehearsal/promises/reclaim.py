@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest, evenly, reach, single
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_loans
 from gpupool.rehearsal.promises.waves import (
     OUTPUT,
     claim,
@@ -16,6 +16,7 @@ from gpupool.rehearsal.promises.waves import (
     reclaimed,
 )
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
+from gpupool.wording import counted
 
 # Seconds beyond the grace time for slurmctld's cycle and the start of jobs; multiplied on a slow machine.
 TOLERATED = CYCLE + 15
@@ -34,7 +35,7 @@ def _full(stage: Stage) -> str:
 
 def _try_each(stage: Stage) -> Verdict:
     labs = evenly(stage.expected)
-    tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps, one after the other"
+    tried = f"the pool full of borrowers, then {counted(len(labs), 'lab')} claimed their caps, one after the other"
     stage.passed.reclaimed_each = True
     if wrong := _full(stage):
         return broken(tried, wrong)
@@ -58,7 +59,7 @@ def _try_each(stage: Stage) -> Verdict:
 
 def _try_all(stage: Stage) -> Verdict:
     labs = evenly(stage.expected)
-    tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps at the same moment"
+    tried = f"the pool full of borrowers, then {counted(len(labs), 'lab')} claimed their caps at the same moment"
     if wrong := _full(stage):
         return broken(tried, wrong)
     claims = claim(stage, labs)
@@ -81,14 +82,14 @@ def _try_requeue(stage: Stage) -> Verdict:
     gone = [number for number in final(borrowers) if number not in untouched]
     waiting = {job.id for job in scene.evicted(borrowers)}
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
-    tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
+    tried = f"{counted(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
         return broken(tried, f"no evicted job is pending again ({stage.look().reasons(borrowers)})")
     if remaining := {job.id for job in stage.look().of(borrowers)} & set(gone):
-        return broken(tried, f"{count(len(remaining), 'job')} that cannot run again still there")
+        return broken(tried, f"{counted(len(remaining), 'job')} that cannot run again still there")
     silent, output = _outputs(stage, gone)
     if silent:
-        return broken(tried, f"the output of {count(silent, 'job')} that were preempted does not say so")
+        return broken(tried, f"the output of {counted(silent, 'job')} that were preempted does not say so")
     stage.cancel(*stage.passed.claims.values())
     stage.passed.claims = {}
     again, scene = stage.until(
@@ -97,10 +98,10 @@ def _try_requeue(stage: Stage) -> Verdict:
     )
     if not again:
         left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in scene.running(borrowers))
-        return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(borrowers)})")
+        return broken(tried, f"{counted(left, 'evicted job')} did not run again ({scene.reasons(borrowers)})")
     restarts = sorted({job.restarts for job in scene.running(borrowers) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
-    summary = f"{happened}; {count(len(gone), 'job')} that could not"
+    summary = f"{happened}; {counted(len(gone), 'job')} that could not"
     if gone and _explained(output) < len(gone):
         return Verdict(tried, f"{summary} found in their output that they were cancelled, but not why", "void")
     return kept(tried, f"{summary} found in their output that they were preempted")
@@ -159,8 +160,8 @@ def _try_ranks(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     if gone:
-        return broken(tried, f"{count(gone, 'job')} of {request.partition} were preempted while {first} held GPUs")
-    return kept(tried, f"{count(went, 'job')} of {first} were preempted, none of {request.partition}")
+        return broken(tried, f"{counted(gone, 'job')} of {request.partition} were preempted while {first} held GPUs")
+    return kept(tried, f"{counted(went, 'job')} of {first} were preempted, none of {request.partition}")
 
 
 def _try_speed(stage: Stage) -> Verdict:
@@ -171,7 +172,7 @@ def _try_speed(stage: Stage) -> Verdict:
         _, scene = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
     waits = stage.passed.waits
-    tried = f"{count(len(waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
+    tried = f"{counted(len(waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
     if not waits:
         return broken(tried, "no owner job started at all")
     middle, most = percentile(waits, 0.5), percentile(waits, 0.95)

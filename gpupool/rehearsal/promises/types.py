@@ -5,8 +5,9 @@ from itertools import product
 
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_labs
+from gpupool.rehearsal.promises.base import Promise, Verdict, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
+from gpupool.wording import counted
 
 _SEEN = "#!/bin/sh\nexit 0\n"
 
@@ -59,7 +60,7 @@ def _try(stage: Stage) -> Verdict:
         if node and not set(types[id(request)]) & set(node.gpus):
             wrong.append(f"{' '.join(request.more[1:])} of {request.lab} ran on {node.name}")
     labs = len(stage.expected.labs)
-    tried = f"{count(len(asked), 'job')}: {count(labs, 'lab')}, each type, as gres, as GPUs and as constraint"
+    tried = f"{counted(len(asked), 'job')}: {counted(labs, 'lab')}, each type, as gres, as GPUs and as constraint"
     return verdict(tried, wrong, "each ran on a node of the type it asked for")
 
 

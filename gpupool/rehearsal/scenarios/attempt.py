@@ -4,9 +4,10 @@ import shlex
 from collections.abc import Sequence
 
 from gpupool.rehearsal.expected_claims import JobRequest
-from gpupool.rehearsal.promises.base import Verdict, broken, count, kept
+from gpupool.rehearsal.promises.base import Verdict, broken, kept
 from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
 from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.wording import counted
 
 
 def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
@@ -19,7 +20,7 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     for number, step in enumerate(steps, 1):
         if step.submit:
             last = stage.send([_request(stage, step.submit)])
-            asked.append(f"{step.submit.user}: {count(step.submit.count, 'job')} {step.submit.options}".strip())
+            asked.append(f"{step.submit.user}: {counted(step.submit.count, 'job')} {step.submit.options}".strip())
             if step.submit.name:
                 named[step.submit.name] = last
         if step.expect:
