@@ -4,7 +4,8 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
-from gpupool.programs.drift.state import SlurmState, state_of
+from gpupool.node import service
+from gpupool.programs.drift.state import ARBITER, SlurmState, state_of
 from gpupool.shell import shell_file
 
 PATIENCE = 15  # seconds for each answer of slurmctld
@@ -16,8 +17,8 @@ class LiveSlurm(Look[SlurmState]):
     """The state of slurmctld and its file, in one command."""
 
     def command(self, path: str) -> StringCommand:
-        """Ask for the file at `path` and for slurmctld's configuration, partitions and nodes."""
-        return ask(_LOOK, path, str(PATIENCE), limit=4 * PATIENCE)
+        """Ask for the file at `path`, slurmctld's configuration, partitions and nodes, and the arbiter's status."""
+        return ask(_LOOK, path, str(PATIENCE), service.question(ARBITER), limit=4 * PATIENCE)
 
     def read(self, lines: list[str]) -> SlurmState:
         """Read the answer."""
@@ -25,5 +26,5 @@ class LiveSlurm(Look[SlurmState]):
         for line in lines:
             letter, _, rest = line.partition("\t")
             by.setdefault(letter, []).append(rest)
-        text, config, partitions, nodes = ("\n".join(by.get(letter, [])) for letter in "FCPN")
-        return state_of(text, config, partitions, nodes, "".join(by.get("T", [])[:1]))
+        text, config, partitions, nodes, arbiter = ("\n".join(by.get(letter, [])) for letter in "FCPNA")
+        return state_of(text, config, partitions, nodes, "".join(by.get("T", [])[:1]), service.trouble(arbiter))

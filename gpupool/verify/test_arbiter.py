@@ -5,7 +5,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.arbiter import UNIT, settings
-from gpupool.verify.service import complaint, question
+from gpupool.node.service import complaint, question
 
 
 @pytest.mark.role("controller", "backup-controller")

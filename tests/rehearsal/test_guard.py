@@ -1,14 +1,20 @@
 """The guard on a real slurmctld whose submit plugin refuses nothing: jobs are limited without the plugin."""
 
-from collections.abc import Iterator
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from inventories import changed
 from pace import until
 
 from gpupool.cluster.load import load
-from gpupool.rehearsal.twin import Twin, compiled
+from gpupool.compile.slurm import arbiter
+from gpupool.rehearsal.twin import Twin, boot, compiled
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 NO_RULE = """
@@ -24,6 +30,26 @@ def twin(apart: None) -> Iterator[Twin]:
     whole = compiled(cluster)
     with Twin.start(cluster, replace(whole, files={**whole.files, "/etc/slurm/job_submit.lua": NO_RULE})) as twin:
         yield twin
+
+
+def _restart(twin: Twin, settings: Mapping[str, Any]) -> None:
+    """Restart the arbiter with these settings and a new log."""
+    unit = compiled(twin.cluster).files[arbiter.UNIT]
+    twin.do("pkill -f 'python3 .* -m arbiter'; while pgrep -f 'python3 .* -m arbiter'; do sleep 0.1; done", "its end")
+    text = json.dumps({**settings, "interval": 1})
+    twin.do(f"printf %s {shlex.quote(text)} > {arbiter.SETTINGS}\n{boot.service(unit)}", "the arbiter")
+
+
+@pytest.fixture
+def settings(twin: Twin) -> Iterator[dict[str, Any]]:
+    """Yield the arbiter's settings; a test may restart the arbiter with others."""
+    before = json.loads(twin.run(f"cat {arbiter.SETTINGS}").out)
+    yield before
+    _restart(twin, before)
+
+
+def _log(twin: Twin) -> str:
+    return twin.run("cat /var/log/arbiter.log").out
 
 
 def _submit(twin: Twin, options: str, *changes: str) -> str:
@@ -65,6 +91,44 @@ def test_each_form_of_too_much_memory_is_held_and_what_is_allowed_runs(twin: Twi
 
     until(are_held, "all are held", lambda: twin.run("squeue; cat /var/log/arbiter.log").out)
     assert [_shown(twin, job).partition("|")[0] for job in allowed] == ["RUNNING"] * 3
+
+
+def test_the_reason_is_in_the_comments_the_output_and_the_log(twin: Twin) -> None:
+    twin.clear()
+    job = _submit(twin, "--mem-per-cpu=0 --comment=mine -o /tmp/output-%j")
+    until(lambda: _shown(twin, job).startswith("PENDING|job requeued"), "it is held", lambda: _log(twin))
+    mark = re.search(r"mine (\[gpupool-guard: run 0, (it has .* is allowed)\])", _shown(twin, job))
+    assert mark
+    assert mark[1] in twin.run(f"squeue -h -j {job} -O admin_comment:400").out
+    assert f"gpupool: job {job} is held: {mark[2]}" in twin.run(f"cat /tmp/output-{job}").out
+    assert f"job {job} of " in _log(twin)
+    assert f" may not run on: {mark[2]}" in _log(twin)
+    until(lambda: f"jobs held for their allocation: {job} of " in _log(twin), "the status names it", lambda: _log(twin))
+
+
+def test_where_the_inventory_cancels_such_a_job_it_ends(twin: Twin, settings: dict[str, Any], tmp_path: Path) -> None:
+    twin.clear()
+    cancelling = arbiter.settings(changed(EXAMPLE, tmp_path, ("guard: hold", "guard: cancel")))
+    assert cancelling
+    assert cancelling["bounds"]["action"] == "cancel"
+    _restart(twin, cancelling)
+    job = _submit(twin, "--mem-per-cpu=0 -o /tmp/output-%j")
+    until(lambda: twin.history([job]).get(job, "").startswith("CANCELLED"), "it is cancelled", lambda: _log(twin))
+    assert f"gpupool: job {job} is cancelled: it has " in twin.run(f"cat /tmp/output-{job}").out
+
+
+def test_where_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin, settings: dict[str, Any]) -> None:
+    twin.clear()
+    _restart(twin, settings | {"bounds": settings["bounds"] | {"per_cpu": "not a number"}})
+    job = _submit(twin, "--mem-per-cpu=0")
+    until(lambda: "the guard does nothing: TypeError" in _log(twin), "the arbiter reports it", lambda: _log(twin))
+    assert _shown(twin, job).startswith("RUNNING")
+    _restart(twin, settings)
+    until(
+        lambda: _shown(twin, job).startswith("PENDING|job requeued"),
+        "a guard that works again holds it",
+        lambda: _log(twin),
+    )
 
 
 def test_a_job_that_was_released_without_a_change_stays_held(twin: Twin) -> None:

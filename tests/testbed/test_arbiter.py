@@ -1,5 +1,6 @@
 """The arbiter in a testbed: labmates get their lab's cap, and grace times end on time."""
 
+import json
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -7,7 +8,7 @@ from functools import partial
 import pytest
 from pace import start, until
 
-from tests.testbed.cluster import Testbed
+from tests.testbed.cluster import Testbed, gpupool
 
 CAP = 4
 OVER = "-p user-overcap --gres=gpu:1"
@@ -146,3 +147,22 @@ def _ended(count: int, listed: str) -> list[list[str]]:
     """Return comment, state and job of the ended runs, once they are of so many jobs."""
     found = [line.split("|") for line in listed.splitlines() if line.split("|")[1] in ("REQUEUED", "PREEMPTED")]
     return found if len({job for *_, job in found}) >= count else []
+
+
+@pytest.mark.promise("SKY-036")
+def test_a_job_held_by_the_guard_is_named_in_its_comment_by_verify_and_by_drift(idle: Testbed) -> None:
+    """Root's change of a held job is any change that the submit plugin does not see."""
+    job = idle.submit("u-wu1", "-H -p long -c 1 --mem=1G")
+    idle.out("marvin", f"scontrol update jobid={job} MinMemoryNode=20000; scontrol release {job}")
+    marked = f"squeue -h -j {job} -t PD -o %k | grep -o 'gpupool-guard: run 0, it has 20000M .*'"
+    until(lambda: idle.run("marvin", marked).stdout, "the guard holds it", lambda: decisions(idle, time.time() - 60))
+    line = f"jobs held for their allocation: {job} of u-wu1"
+    until(lambda: line in unit(idle, "show -p StatusText"), "the service reports it")
+    done = gpupool("verify", idle.inventory, "--on", "testbed", "--limit", "marvin")
+    assert done.returncode == 1
+    assert line in done.stdout
+    rows = json.loads(gpupool("drift", idle.inventory, "--on", "testbed", "--json").stdout)["differences"]
+    assert [row["live"] for row in rows if row["what"] == "arbiter"] == [line]
+    idle.out("marvin", f"scancel {job}")
+    until(lambda: line not in unit(idle, "show -p StatusText"), "the service is well again")
+    assert gpupool("verify", idle.inventory, "--on", "testbed", "--limit", "marvin").returncode == 0

@@ -147,6 +147,13 @@ class Scheduler(Fact):
         default_factory=dict,
         description="Jobs with more CPUs for each GPU are refused. By GPU type; `default` for all others.",
     )
+    guard: Literal["hold", "cancel"] = Field(
+        "hold",
+        description=(
+            "What happens to a job that Slurm allocated more than the inventory allows: it is requeued and held, or "
+            "cancelled."
+        ),
+    )
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )

@@ -71,6 +71,7 @@ def bounds(cluster: Cluster) -> dict[str, Any]:
         **({"cpus": by_type} if by_type else {}),
         "threads": max(threads(node, cluster.scheduler.allocate) for node in cluster.having("compute")),
         "nice": step_down(cluster) or 0,
+        "action": scheduler.guard,
     }
 
 

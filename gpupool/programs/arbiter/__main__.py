@@ -168,7 +168,7 @@ class Arbiter:
             # jobs run on, and the arbiter's other tasks are done
             return f"the guard does nothing: {_told(error)}"
         held = ", ".join(f"{job.name} of {job.user}" for job in guard.held(seen))
-        return f"jobs held for what they had allocated: {held}" if held else ""
+        return f"jobs held for their allocation: {held}" if held else ""
 
     def unwell(self, *reasons: str | Iterable[str]) -> None:
         """Log what is wrong though the work goes on, once and not at every cycle, and give it to systemd."""

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from gpupool.node import commands, files
+from gpupool.node import commands, files, service
 from gpupool.node.commands import CommandError
 
 from . import record, slurm
-from .state import SlurmState, state_of
+from .state import ARBITER, SlurmState, state_of
 
 _SECONDS = 15  # for each answer of slurmctld
 _OF_FILES, _OF_SLURM = ("file", "link"), ("slurm", "state")
@@ -30,7 +30,16 @@ def asked(text: str) -> SlurmState:
         if result.code:
             return SlurmState(text, trouble=result.reason)
         answers.append(result.output)
-    return state_of(text, *answers)
+    config, partition, node = answers
+    return state_of(text, config, partition, node, arbiter=service.trouble(_status()))
+
+
+def _status() -> str:
+    """Return what systemd shows of the arbiter; "" if it does not answer."""
+    try:
+        return commands.run(["sh", "-c", service.question(ARBITER)], _SECONDS).output
+    except CommandError:
+        return ""
 
 
 def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, str]], read: bool, now: float) -> str:

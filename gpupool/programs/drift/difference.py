@@ -13,6 +13,7 @@ LOST = "until slurmctld is restarted or reconfigured; apply leaves it"
 STAYS = "until a person ends it: scontrol update nodename={} state=resume"
 SILENT = "until its slurmd answers, or an admin finds out why not"
 HEALTH = "until the health check passes"
+ARBITER = "until its cause is gone: journalctl -u gpupool-arbiter"
 UNREAD = "until slurmctld is restarted or reconfigured"
 BROKEN = "until the hardware is repaired"
 

@@ -11,7 +11,7 @@ from gpupool.slurm import nodes, times
 from gpupool.slurm.hostlists import expanded
 from gpupool.slurm.records import pairs
 
-from .difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
+from .difference import ARBITER, HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
 from .state import SlurmState
 
 #: What a partition has that says nothing of it, and `scontrol update` can change.
@@ -39,6 +39,8 @@ def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[
     yield from _config(controller, ours["config", ""], on_file["config", ""], state)
     if wanted.strip() == state.text.strip() and state.config.get("HASH_VAL", "").startswith("Different"):
         yield Difference(controller, "slurm", "slurm.conf", "as the file", "is newer", "runs with an older one", UNREAD)
+    if state.arbiter:
+        yield Difference(controller, "state", "arbiter", "well", NONE, state.arbiter, ARBITER)
     yield from _entries(controller, "partition", ours, on_file, state.partitions)
     yield from _nodes(controller, ours, on_file, state, names)
 

@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 
 from gpupool.slurm import nodes, partitions
 
+#: The unit of the arbiter, whose guard limits what jobs hold.
+ARBITER = "gpupool-arbiter.service"
+
 
 @dataclass(frozen=True)
 class SlurmState:
     """The text of slurm.conf; slurmctld's configuration, partitions and nodes, as scontrol shows their keys.
 
-    `trouble` is why slurmctld did not answer, and then the rest is empty or a part.
+    `trouble` is why slurmctld did not answer, and then the rest is empty or a part. `arbiter` is the problem that the
+    arbiter reports, such as jobs that its guard holds.
     """
 
     text: str = ""
@@ -18,9 +22,10 @@ class SlurmState:
     partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     trouble: str = ""
+    arbiter: str = ""
 
 
-def state_of(text: str, config: str, partition: str, node: str, trouble: str = "") -> SlurmState:
+def state_of(text: str, config: str, partition: str, node: str, trouble: str = "", arbiter: str = "") -> SlurmState:
     """Return the state from what scontrol prints for `show config`, `show partition` and `show node`."""
     pairs = (line.partition("=") for line in config.split("\n") if " = " in line)
     return SlurmState(
@@ -29,4 +34,5 @@ def state_of(text: str, config: str, partition: str, node: str, trouble: str = "
         partitions=partitions.read(partition),
         nodes={name: state.fields for name, state in nodes.read(node).items()},
         trouble=trouble,
+        arbiter=arbiter,
     )

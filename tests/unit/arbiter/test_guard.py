@@ -180,7 +180,7 @@ def test_a_cycle_holds_the_job_and_gives_systemd_a_line(
     arbiter.cycle()
     machine.seen = [job("8")]
     arbiter.cycle()
-    line = "jobs held for what they had allocated: 7 of u2"
+    line = "jobs held for their allocation: 7 of u2"
     assert machine.status == ["well", f"unwell: {line}", f"unwell: {line}", "well"]
     assert capsys.readouterr().out.splitlines() == [
         f"job 7 of u1 in long may not run on: {said}",
@@ -210,7 +210,9 @@ def test_a_wrapped_nice_value_is_set_to_that_of_others_like_it(monkeypatch: pyte
 def test_skynets_guard_has_the_bounds_of_its_inventory_and_looks_every_ten_seconds() -> None:
     data = settings(load(SKYNET))
     assert data
-    assert json.loads(json.dumps(data["bounds"])) == {"per_gpu": 45056, "per_cpu": 4096, "threads": 1, "nice": 22000}
+    assert json.loads(json.dumps(data["bounds"])) == {
+        "per_gpu": 45056, "per_cpu": 4096, "threads": 1, "nice": 22000, "action": "hold",
+    }  # fmt: skip
     assert service.pace(Settings(grace={"overcap": 300}, bounds=Bounds(**data["bounds"]))) == 10
 
 

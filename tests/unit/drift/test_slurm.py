@@ -1,5 +1,7 @@
 """Slurm's settings in three columns: what counts as a difference, and its consequence without an apply."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpupool.programs.drift.slurm import differences, same
@@ -41,6 +43,12 @@ def rows(live: SlurmState, wanted: str = CONF) -> list[tuple[str, ...]]:
 
 def test_nothing_differs_where_the_same_is_said_in_other_words() -> None:
     assert rows(state()) == []
+
+
+def test_what_the_arbiter_reports_is_a_difference_of_the_controller() -> None:
+    live = replace(state(), arbiter="jobs held for their allocation: 7 of u-x")
+    then = "until its cause is gone: journalctl -u gpupool-arbiter"
+    assert rows(live) == [("ctl", "arbiter", "well", "-", "jobs held for their allocation: 7 of u-x", then)]
 
 
 LOST = "until slurmctld is restarted or reconfigured; apply leaves it"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpupool.verify.service import complaint, question
+from gpupool.node.service import complaint, question, trouble
 
 NAME = "gpupool-arbiter.service"
 HOUR = 3600
@@ -40,6 +40,13 @@ def test_a_service_that_is_not_well_is_named_with_the_reason(shown: dict[str, st
 )
 def test_a_service_that_is_well_or_waits_is_right(status: str) -> None:
     assert told(StatusText=status) == told(StatusText=status, NRestarts="2") == ""
+    assert trouble(f"ActiveState=active\nStatusText={status}\n100") == ""
+
+
+def test_only_an_active_service_reports_a_problem() -> None:
+    status = "StatusText=unwell: the guard does nothing: squeue: gone"
+    assert trouble(f"ActiveState=active\n{status}\n100") == "the guard does nothing: squeue: gone"
+    assert trouble(f"ActiveState=failed\n{status}\n100") == trouble("100") == trouble("") == ""
 
 
 def test_a_service_unknown_to_systemd_is_named() -> None:
