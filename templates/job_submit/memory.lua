@@ -13,6 +13,19 @@ function rules.of_whole_nodes(job)
   end
 end
 
+-- slurmctld knows this default from slurm.conf, too, but then counts all memory of a node for a pending job against the
+-- limits on memory. It counts a request as it is. Slurm 22.05 writes gres:gpu, later releases write gres/gpu.
+function rules.per_gpu(job)
+  local _, gpus = amounts.gpus(job)
+  if gpus > 0 and not has_memory(job) then
+    local separator = "/"
+    for _, field in ipairs(amounts.GPU_FIELDS) do
+      separator = (given(job[field]) or ""):match("gres(:)gpu") or separator
+    end
+    job.mem_per_tres = string.format("gres%sgpu:%.0f", separator, site.memory_per_gpu)
+  end
+end
+
 -- slurm.conf can hold one kind of default memory only, which is the one for each GPU. This is the one for each CPU.
 function rules.per_cpu(job)
   local _, gpus = amounts.gpus(job)

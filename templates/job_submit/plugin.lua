@@ -31,6 +31,7 @@ local rules = {
   { data = "replaced", ask = qos.replaced, fields = "qos account" },
   { data = "timed", ask = qos.time },
   { data = "whole_memory", ask = memory.of_whole_nodes },
+  { data = "memory_per_gpu", ask = memory.per_gpu },
   { data = "memory_per_cpu", ask = memory.per_cpu },
   { data = "most_memory", ask = memory.most, fields = MEMORY .. TRES .. CPUS .. TASKS .. MOVED },
   { data = "most_cpus", ask = gpus.most_cpus, fields = "features shared" .. CPUS .. TRES .. TASKS .. MOVED },

@@ -106,10 +106,7 @@ def _lab(site: Site, owner: Owner) -> Iterator[Complaint]:
         if need.is_short:
             hint = f"set at least {need.least}"
             if key == "mem":
-                hint = (
-                    f"set at least {-(-need.least // 1024)}G: Slurm counts all memory of a node for a job that waits "
-                    "without a memory request"
-                )
+                hint = f"set at least {-(-need.least // 1024)}G for its jobs without a memory request"
             yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", hint)
     parents = {account.name: account for account in site.inventory.accounts}
     above = parents.get(lab.parent or "")

@@ -47,12 +47,12 @@ def needs_of(site: Site, owner: Owner) -> dict[str, Need]:
     most = max((count for _, _, count in site.machines), default=0)
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
-    # Slurm counts a pending job without a memory request as all memory of a node against this limit.
+    # Without a default for each GPU, Slurm counts all memory of a node for a job that requests none.
     reserve = site.inventory.slurm.memory_reserve
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     return {
         "cpu": Need(group.cpu, gpus * (scheduler.default_cpus_per_gpu or 1)),
-        "mem": Need(memory, (gpus - 1) * default + max(node, default)),
+        "mem": Need(memory, gpus * default or node),
         "nodes": Need(group.nodes, -(-gpus // most) if most else 0),
         "gpus": Need(typed, gpus),
     }

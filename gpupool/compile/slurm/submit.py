@@ -108,6 +108,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "timed": timed(cluster),
         # Without a default, Slurm allocates all memory of a node.
         "whole_memory": bool(_exclusive(cluster)) and any(amount is not None for _, amount in default),
+        "memory_per_gpu": default.per_gpu,
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
             unit: {"mib": most, "words": format_size(most), "option": f"--mem-per-{unit.lower()}"}
@@ -129,7 +130,8 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
 def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     """Yield further data: its name, the rules that need it, and the data."""
     partitions = cluster.partitions
-    counted = ("memory_per_cpu", "whole_memory", "most_memory", "most_cpus", "recommended_cpus", "step_down", "budget")
+    memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
+    counted = (*memory, "most_cpus", "recommended_cpus", "step_down", "budget")
     walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
     times = {
         name: budgets.default_time(cluster, partition)

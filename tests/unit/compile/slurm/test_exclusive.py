@@ -50,7 +50,8 @@ def test_a_job_has_all_memory_of_its_whole_nodes(
         assert ("min_mem_per_cpu" in answer.set) is (memory is None and not fields)
         assert (answer.nice is None) is bool(memory == 0 or fields), "whole nodes are charged with their GPUs"
     assert asked.submit(partition=partition, min_mem_per_node=1024, **GPU).set == {}
-    assert asked.submit(partition=partition, shared=0, **GPU).set == {}, "--exclusive is as it was"
+    given = {"mem_per_tres": "gres/gpu:30720"}
+    assert asked.submit(partition=partition, shared=0, **GPU).set == given, "--exclusive gets the default of its GPUs"
 
 
 def test_nothing_limits_what_a_whole_node_has(tmp_path: Path, lua: ModuleType) -> None:

@@ -47,7 +47,7 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         ("refuse_submit_from: [/prj]", {}, "refused_folders"),
         ("untyped_gpus: refuse", {}, "gpu_types"),
         ("", {"replaces": REPLACES}, "replaced accounts"),
-        (MEMORY, {}, "memory_per_cpu step_down"),
+        (MEMORY, {}, "memory_per_gpu memory_per_cpu step_down"),
         ("max_memory: {per_gpu: 45G}", {}, "most_memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "recommended_cpus"),
         ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),

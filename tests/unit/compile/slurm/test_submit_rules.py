@@ -127,11 +127,16 @@ def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None,
         ({"min_mem_per_node": 5 * GIB, "min_cpus": 2}, {}),
         ({"min_mem_per_cpu": 2 * GIB}, {}),
         ({"shared": 0}, {}),
-        (A40, {}),
+        (A40, {"mem_per_tres": "gres/gpu:30720"}),
+        ({**A40, "shared": 0}, {"mem_per_tres": "gres/gpu:30720"}),
+        ({"tres_per_node": "gres:gpu:a40:1"}, {"mem_per_tres": "gres:gpu:30720"}),
+        ({"tres_per_task": "cpu=7,gres/gpu:a40=1"}, {"mem_per_tres": "gres/gpu:30720"}),
+        *(({**A40, field: 2 * GIB}, {}) for field in ("min_mem_per_node", "min_mem_per_cpu")),
+        ({**A40, "mem_per_tres": "gres/gpu:2048"}, {}),
     ],
     ids=str,
 )
-def test_memory_of_a_job_without_gpus(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
+def test_memory_of_a_job_that_requests_none(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
     assert everything.submit(**asked).set == given
 
 
@@ -355,7 +360,7 @@ def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any],
 def test_a_job_that_asks_for_nothing_special_is_left_as_it_is(
     everything: Plugin, typed: dict[str, Any], rest: dict[str, Any]
 ) -> None:
-    said = everything.submit(**{**typed, **rest}, num_tasks=1)
+    said = everything.submit(**{**typed, **rest}, num_tasks=1, min_mem_per_node=GIB, max_nodes=1)
     assert (said.accepted, said.told, said.set, said.environment) == (True, [], {}, {})
 
 

@@ -6,6 +6,7 @@ local site = {
   fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
   refuse_spread = true,
   refuse_repeated = true,
+  memory_per_gpu = 61440,
   memory_per_cpu = 2048,
   no_mail = true,
 }

@@ -7,6 +7,7 @@ local site = {
   refuse_spread = true,
   preemptable_partitions = { ["overcap"] = true },
   refuse_repeated = true,
+  memory_per_gpu = 24576,
   memory_per_cpu = 1024,
   most_memory = {
     ["GPU"] = { ["mib"] = 32768, ["words"] = "32G", ["option"] = "--mem-per-gpu" },

@@ -18,6 +18,7 @@ local site = {
       ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"
     }
   },
+  memory_per_gpu = 30720,
   memory_per_cpu = 1024,
   most_memory = {
     ["GPU"] = { ["mib"] = 45056, ["words"] = "44G", ["option"] = "--mem-per-gpu" },
