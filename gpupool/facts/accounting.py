@@ -17,6 +17,7 @@ from typing import Any
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.facts.association_rows import BadName, associations
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask, whole
 from gpupool.shell import shell_file
@@ -24,16 +25,24 @@ from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
+_ASSOCIATION = ("A", "E", "M")
+# rows with names that a coordinator may have given
+_NAMED = ("U", "K", "J", "O")
 _LOOK = shell_file(__package__, "accounting.sh")
 
 
 @dataclass(frozen=True)
 class AccountingState:
-    """`entities`: see the module; `tres`: the TRES that slurmdbd has; `trouble`: why there is no answer."""
+    """`entities`: see the module; `tres`: the TRES that slurmdbd has; `trouble`: why there is no answer.
+
+    `bad_names`: accounts and users that `entities` leaves out; `forged`: entities that their names show twice.
+    """
 
     entities: dict[str, Any]
     tres: list[str] = field(default_factory=list)
     trouble: str | None = None
+    bad_names: tuple[BadName, ...] = ()
+    forged: tuple[str, ...] = ()
 
 
 class Accounting(Look[AccountingState]):
@@ -55,7 +64,7 @@ def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> 
 
 def read(output: str | Iterable[str]) -> AccountingState | None:
     """Return the state from the output of `ask_text`; None if the output is incomplete."""
-    lines = whole(output.splitlines() if isinstance(output, str) else list(output))
+    lines = whole(output.removesuffix("\n").split("\n") if isinstance(output, str) else list(output))
     return None if lines is None else _state(lines)
 
 
@@ -68,6 +77,11 @@ def together(rows: list[list[str]]) -> AccountingState:
     entities = empty()
     tres: list[str] = []
     coordinators: dict[str, list[str]] = {}
+    found = associations([(kind, "|".join(row)) for kind, *row in rows if kind in _ASSOCIATION])
+    if found.strange:
+        return AccountingState(empty(), trouble=f"sacctmgr: {found.strange[0]}")
+    for row in found.rows:
+        _association(entities, row)
     for kind, *row in rows:
         if kind == "X":
             return AccountingState(empty(), trouble="|".join(row) or "sacctmgr is not installed")
@@ -77,8 +91,8 @@ def together(rows: list[list[str]]) -> AccountingState:
             tres.append("/".join(part for part in row if part))
         elif kind == "Q" and len(row) == 1 + len(QOS_FIELDS):
             entities["qos"][row[0]] = _fields(QOS_FIELDS, row[1:])
-        elif kind == "A" and len(row) == 5 + len(ASSOC_FIELDS):
-            _association(entities, row)
+        elif kind in _ASSOCIATION:
+            continue
         elif kind == "U" and len(row) == 3:
             user = entities["users"].setdefault(row[0], _user())
             user["default_account"] = row[1] or None
@@ -92,11 +106,11 @@ def together(rows: list[list[str]]) -> AccountingState:
             entities["jobs"].append(row)
         elif kind in ("O", "P") and len(row) == 1:
             entities["elsewhere" if kind == "O" else "partitions"].append(row[0])
-        else:
-            return AccountingState(empty(), trouble=f"sacctmgr said: {'|'.join(row)}")
+        elif not (found.broken and kind in _NAMED):
+            return AccountingState(empty(), trouble=f"sacctmgr: {'|'.join(row)}")
     for name, account in entities["accounts"].items():
         account["coordinators"] = coordinators.get(name, [])
-    return AccountingState(entities, sorted(tres))
+    return AccountingState(entities, sorted(tres), bad_names=found.bad, forged=found.forged)
 
 
 def empty() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 # Prints what slurmdbd holds for one cluster, as sacctmgr says it.
 # $1 cluster, $2 seconds to wait for slurmdbd, $3 TRES that it must know by then, $4 columns of QoS, $5 of associations.
 # A line each, after its kind and |: C cluster, T TRES, Q QoS, A association (WOPLimits: without what it inherits),
+# E broken row of another cluster, M rest of a row before it, whose name has a line feed,
 # O account of another cluster, U user, K account with its coordinators, R once jobs could be asked for, J job, P QoS
 # that a partition names; X instead of all: why there is no answer.
 
@@ -19,7 +20,11 @@ if said=$(sacctmgr -nP show cluster format=Cluster 2>&1); then
   ask T tres format=Type,Name
   ask Q qos format="$qos_columns"
   sacctmgr -nP show assoc WOPLimits format="$assoc_columns" 2>&1 |
-    awk -F'|' -v own="$cluster" '$1 == own || NF < 5 { print "A|" $0; next } !seen[$2]++ { print "O|" $2 }'
+    awk -F'|' -v own="$cluster" -v clusters="|$(printf %s "$said" | tr '\n' '|')|" '
+      $1 == own { print "A|" $0; next }
+      $1 == "" || !index(clusters, "|" $1 "|") { print "M|" $0; next }
+      NF < 5 { print "E|" $0; next }
+      !seen[$2]++ { print "O|" $2 }'
   ask U user where cluster="$cluster" format=User,DefaultAccount,AdminLevel
   ask K account withcoord format=Account,Coordinators
   # who has jobs; a slurmctld that is down would be waited for

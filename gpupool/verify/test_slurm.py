@@ -52,7 +52,7 @@ def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, hos
 @pytest.mark.role("database")
 def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
-    caps = {line.split("|")[0]: line.split("|")[1] for line in lines}
+    caps = {account: cap for account, _, cap in (line.partition("|") for line in lines)}
     accounts = entities(cluster)["accounts"].items()
     wanted = {name: limits["GrpTRES"]["gres/gpu"] for name, limits in accounts if "gres/gpu" in limits["GrpTRES"]}
     wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in caps.get(name, "").split(",")]

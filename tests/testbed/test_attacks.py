@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
+from gpupool.slurm.keys.limits import ASSOC_FIELDS
 from tests.testbed.cluster import Testbed
 
 REFUSED = "Job violates accounting/QOS policy"
@@ -258,6 +259,24 @@ def test_an_account_that_a_coordinator_added_escapes_no_limit(idle: Testbed, add
     job = held(idle, "-p short --gres=gpu:1", "u-cvmlp1")
     changed(idle, job, f"account={added}", "u-cvmlp1")
     assert idle.job(job)["QOS"] == "cvmlp-user-limits"
+
+
+@pytest.mark.promise("SKY-033")
+def test_no_name_that_a_coordinator_gives_keeps_apply_from_the_accounting(idle: Testbed) -> None:
+    """Names with line feeds, |, bytes that are not UTF-8, or a whole row of sacctmgr's output."""
+    (coordinator, *_) = idle.cluster.accounts["cvmlp-lab"].coordinators
+    row = f"{idle.cluster.name}|hays-lab|||root|1" + "|" * (len(ASSOC_FIELDS) - 1)
+    names = ["bad\\nname", "evil|x;$(id)", "by\\377te", "cr\\rhere", f"x\\n{row}\\ny", "x" * 200]
+    add = "; ".join(f"sacctmgr -iQ add account \"$(printf '%b' '{name}')\" parent=cvmlp-lab" for name in names)
+    idle.out("sky1", f"{add}; sacctmgr -iQ add user \"$(printf 'us\\ner')\" account=cvmlp-lab", coordinator)
+    idle.out("marvin", "sacctmgr -iQ modify account name=hays-lab set GrpJobs=3")
+    code, changes = idle.plan("--limit", "marvin")
+    assert (code, len(changes["marvin"])) == (3, len(names) + 2), changes
+    done = idle.apply("--limit", "marvin")
+    assert done.returncode == 0, done.stdout
+    assert idle.plan("--limit", "marvin") == (0, {})
+    accounts = idle.out("marvin", "sacctmgr -nP show assoc user= format=Account").splitlines()
+    assert set(accounts) == {"root", *idle.cluster.accounts}
 
 
 # Limits that a single job exceeds

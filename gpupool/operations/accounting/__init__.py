@@ -19,6 +19,7 @@ from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
+from gpupool.operations.accounting.bad_names import removable, removal
 from gpupool.operations.accounting.difference import difference
 from gpupool.operations.accounting.removal import blocked, left
 from gpupool.operations.accounting.steps import Step, properties, script
@@ -50,7 +51,8 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     `roster`: members of groups in a directory are users of its accounts, too, as this host's sssd reports them. If
     the answer may be incomplete, no user of these accounts is removed.
 
-    Entities with running or pending jobs are not removed: the operation makes all other changes, then fails.
+    Entities with running or pending jobs are not removed: the operation makes all other changes, then fails. Accounts
+    and users whose names no row of sacctmgr can hold (see `facts.association_rows`) are removed first.
     """
     try:
         clean = normal(wanted, limits, exact)
@@ -60,6 +62,12 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     state = _state(name, tres_of(clean))
     if state.trouble and executing():
         raise Refused(f"cannot query slurmdbd: {state.trouble}")
+    doomed = removable(state, clean)
+    if doomed and executing():
+        yield StringCommand("sh -s", _stdin=removal(doomed, name))
+        state = _state(name, tres_of(clean))
+    if state.forged and executing():
+        raise Refused(_forged(state))
     asked: MembersState | None = None
     unsure: dict[str, str] = {}
     if roster and roster.groups:
@@ -80,7 +88,8 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     unusable = people(asked, roster)[1] if asked and roster else {}
     later = {f"{item} cannot be removed yet": [Aspect(ABSENT, PRESENT, note=why)] for item, why in stays.items()}
     unknown_members = {item: [Aspect("as in the directory", "as it is", note=why)] for item, why in unsure.items()}
-    differs = ({"slurmdbd": empty} if silent else {}) | properties(steps) | later | unknown_members
+    bad = {each.item: [Aspect(ABSENT, PRESENT, note="removed: its name is not valid")] for each in doomed}
+    differs = ({"slurmdbd": empty} if silent else {}) | bad | properties(steps) | later | unknown_members
     diffs.record(Change(Kind.ACCOUNTING, item, tuple(each)) for item, each in differs.items())
     if unusable:
         named = "; ".join(f"{name!r}: {why}" for name, why in list(unusable.items())[:_SHOWN])
@@ -89,7 +98,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if others := left(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
         diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
-    if not steps and not stays and not unsure:
+    if kept := [each.item for each in state.bad_names if each not in doomed]:
+        diffs.note(f"ignored in slurmdbd, as the name is not valid: {', '.join(kept[:_SHOWN])}")
+    if not steps and not stays and not unsure and not doomed:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))
@@ -98,6 +109,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         named = "; ".join(f"{what} ({why})" for what, why in stays.items())
         complaints.append(f"not in the inventory, and not removed: {named}")
     complaints += [f"{what}: {why}" for what, why in unsure.items()]
+    left_over = [each.item for each in removable(state, clean)] if executing() else []
+    if left_over:
+        complaints.append(f"slurmdbd does not remove {', '.join(left_over[:_SHOWN])}: end the jobs there first")
     if complaints:
         yield failure("; ".join(complaints))
 
@@ -110,6 +124,14 @@ def _state(cluster: str, awaited: set[str]) -> AccountingState:
     if executing() and not state.trouble and awaited - set(state.tres):
         state = look(Accounting, label, cluster=cluster, patience=patience, awaited=tuple(sorted(awaited)))
     return state
+
+
+def _forged(state: AccountingState) -> str:
+    named = ", ".join(each.item for each in state.bad_names[:_SHOWN]) or "an account or user"
+    return (
+        f"the name of {named} contains a whole row of sacctmgr's output, so that {', '.join(state.forged[:_SHOWN])} "
+        "has two rows: remove it with sacctmgr delete, then apply again"
+    )
 
 
 def _plan(

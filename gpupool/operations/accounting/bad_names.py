@@ -1,0 +1,30 @@
+"""Remove accounts and users whose names have a line feed or |, which coordinators can add and no row can hold."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpupool.facts.accounting import AccountingState
+from gpupool.facts.association_rows import BadName
+from gpupool.operations.accounting.removal import left_accounts
+
+
+def removable(state: AccountingState, wanted: Mapping[str, Any]) -> list[BadName]:
+    """Return the bad names that are removed: all but those in accounts that another system manages, too."""
+    if not wanted["exact"] or wanted["names"]:
+        return []
+    spared = left_accounts(state.entities, wanted)
+    return [bad for bad in state.bad_names if bad.above not in spared]
+
+
+def removal(names: Sequence[BadName], cluster: str) -> str:
+    """Return the shell text that asks slurmdbd to remove the entities; it refuses those with running or pending jobs.
+
+    The text fails for none of them: the caller reads the accounting again.
+    """
+    lines = []
+    for bad in names:
+        account = [f"account={bad.above}"] if bad.kind == "user" else []
+        where = ["where", f"name={bad.name}", f"cluster={cluster}", *account]
+        lines.append(f"{shlex.join(['sacctmgr', '-iQ', 'delete', bad.kind, *where])} </dev/null >/dev/null 2>&1 || :")
+    return "\n".join(lines) + "\n"
