@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import gevent
 from paramiko import Channel, Transport
 
-from gpupool.remote.command import output_of, refusal, remote_command
+from gpupool.remote import command
 
 _BLOCK = 65536
+
+
+class TooMuchError(Exception):
+    """A command sent more than `command.MOST_BYTES`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Answer:
             return None
         last = self.err.decode(errors="replace").strip().splitlines()[-1:]
         shell = f"the login shell of {user} does not run commands (exit status {self.status})"
-        return refusal(self.status, user) or "".join(last) or shell
+        return command.refusal(self.status, user) or "".join(last) or shell
 
 
 def run(
@@ -37,7 +41,8 @@ def run(
 ) -> Answer:
     """Run a script of sh as root with `data` as its standard input.
 
-    TimeoutError after `seconds`; SSHException, EOFError or OSError if the connection is lost.
+    TimeoutError after `seconds`; TooMuchError if its output is too long; SSHException, EOFError or OSError if the
+    connection is lost.
     """
     channel = transport.open_session()
     readers = []
@@ -46,12 +51,12 @@ def run(
         with limit:
             if terminal:
                 channel.get_pty()
-            channel.exec_command(remote_command(script))
+            channel.exec_command(command.remote_command(script))
             readers = [gevent.spawn(_read, receive) for receive in (channel.recv, channel.recv_stderr)]
             with contextlib.suppress(OSError):  # a command may end before it has read all data
                 send(channel, data)
                 channel.shutdown_write()
-            gevent.joinall(readers)
+            gevent.joinall(readers, raise_error=True)
             status = channel.recv_exit_status()
     except gevent.Timeout as timeout:
         if timeout is not limit:
@@ -61,7 +66,7 @@ def run(
         gevent.killall(readers, block=False)
         channel.close()
     out, err = (reader.get() for reader in readers)
-    return Answer(status, output_of(out), err)
+    return Answer(status, command.output_of(out), err)
 
 
 def send(channel: Channel, data: bytes) -> bool:
@@ -76,6 +81,10 @@ def send(channel: Channel, data: bytes) -> bool:
 
 def _read(receive: Callable[[int], bytes]) -> bytes:
     blocks = []
+    received = 0
     while block := receive(_BLOCK):
+        received += len(block)
+        if received > command.MOST_BYTES:
+            raise TooMuchError
         blocks.append(block)
     return b"".join(blocks)

@@ -60,7 +60,7 @@ class Applies(Look[AppliedState]):
         for line in filter(None, lines[1:]):
             try:
                 _add(runs, json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 damaged += 1
         if runs and lines[:1] == ["busy"]:
             last = next(reversed(runs))
@@ -68,24 +68,29 @@ class Applies(Look[AppliedState]):
         return AppliedState(tuple(runs.values()), damaged)
 
 
+def _word(value: Any) -> str:
+    """Return a value as one line: a node can write anything into its log, also lines that look like other runs."""
+    return " ".join(str(value).split())
+
+
 def _add(runs: dict[str, Applied], line: Mapping[str, Any]) -> None:
-    name = str(line["run"])
+    name = _word(line["run"])
     if "begun" in line:
         runs[name] = Applied(
             run=name,
-            begun=str(line["begun"]),
-            who=str(line["who"]),
-            command=str(line["command"]),
-            version=str(line["version"]),
-            cluster=str(line["cluster"]),
-            commit=str(line["commit"]),
+            begun=_word(line["begun"]),
+            who=_word(line["who"]),
+            command=_word(line["command"]),
+            version=_word(line["version"]),
+            cluster=_word(line["cluster"]),
+            commit=_word(line["commit"]),
             uncommitted=bool(line["uncommitted"]),
         )
     elif name in runs:  # otherwise its first line was in a log that was already deleted
         runs[name] = replace(
             runs[name],
-            ended=str(line["ended"]),
+            ended=_word(line["ended"]),
             count=int(line["count"]),
-            changes=tuple(map(str, line["changes"])),
-            failure=str(line["failure"]),
+            changes=tuple(map(_word, line["changes"])),
+            failure=_word(line["failure"]),
         )

@@ -18,6 +18,12 @@ SUDO_REFUSES = 121
 #: Bytes of a command line. Linux accepts 128 KiB for one argument, its final zero byte included.
 LONGEST = 128 * 1024 - 1
 
+#: Bytes of standard output, and of errors, that a command on a node may send: a node that is taken over could fill the
+#: memory of the admin's machine. 20,000 associations of Slurm are some 2 MiB.
+MOST_BYTES = 32 * 1024 * 1024
+#: The failure of a node that sends more.
+TOO_MUCH = f"its answer is longer than {MOST_BYTES // 1024 // 1024} MiB: look what runs there"
+
 #: The line that is printed before the output of a script.
 BEGIN = "gpupool-begin"
 # LANGUAGE has precedence over LC_ALL for messages in any locale but C

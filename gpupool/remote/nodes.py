@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from gpupool.errors import GpupoolError
-from gpupool.remote import config, settings, ssh_errors
-from gpupool.remote.command import BEGIN, output_of, refusal, remote_command
+from gpupool.remote import bounded, config, settings, ssh_errors
+from gpupool.remote.command import BEGIN, MOST_BYTES, TOO_MUCH, output_of, refusal, remote_command
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
 
@@ -75,6 +75,8 @@ class Nodes:
             done = _ssh(command, seconds + _CONNECTING, data)
         except subprocess.TimeoutExpired:
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
+        except bounded.TooMuchError:
+            raise NoAnswerError(f"{node}: {TOO_MUCH}") from None
         # a command may use timeout itself: the caller checks that status
         if done.returncode in _TIMED_OUT and time.monotonic() - began >= seconds:
             raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
@@ -211,7 +213,7 @@ class Nodes:
 
 def _ssh(command: Sequence[str], seconds: float, data: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
     try:
-        return subprocess.run(command, input=data, timeout=seconds, capture_output=True, check=False)
+        return bounded.run(command, data, seconds, MOST_BYTES)
     except FileNotFoundError:
         raise GpupoolError("ssh is not installed: apt-get install openssh-client") from None
 

@@ -85,6 +85,17 @@ def test_what_was_cut_short_harms_no_later_line(nodes: dict[str, Server]) -> Non
     assert (state.damaged, [run.changes for run in state.runs]) == (1, [("work",)])
 
 
+@pytest.mark.parametrize("line", ["[" * 200_000, '{"run":"r","begun":["' + "x" * 9, "\\x00", "[]", '"r"'])
+def test_lines_that_a_node_made_up_are_counted(line: str) -> None:
+    assert Applies().read(["free", line]).damaged == 1
+
+
+def test_a_record_of_a_node_cannot_look_like_lines_of_other_runs() -> None:
+    words = dict.fromkeys(("run", "begun", "who", "command", "version", "cluster", "commit"), "a\nb\x1b")
+    (run,) = Applies().read(["free", json.dumps({**words, "uncommitted": False})]).runs
+    assert not any("\n" in text for text in (run.run, run.begun, run.who, run.command, run.version, run.cluster))
+
+
 def test_a_large_log_is_kept_once_and_begun_anew(nodes: dict[str, Server]) -> None:
     log(nodes["n1"]).parent.mkdir()
     log(nodes["n1"]).write_text("x" * 262143 + "\n")

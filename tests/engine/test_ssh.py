@@ -17,6 +17,7 @@ from gpupool.engine import alive, session
 from gpupool.engine.drive import NodeHost, run
 from gpupool.engine.ssh import PoolSSH
 from gpupool.facts.script import ask
+from gpupool.remote import command
 
 
 @pytest.fixture
@@ -71,6 +72,17 @@ def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
     assert said is not None
     assert said.startswith("work: the connection was lost")
     assert "does not respond" in said
+    assert report.hosts["n2"].ok
+
+
+def test_a_node_that_answers_without_end_fails_alone(
+    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "MOST_BYTES", 1 << 20)
+    with serving(tmp_path / "other") as other:
+        endless = NodeHost("n1", (), {**node.data, "command": "exec cat /dev/zero"})
+        report = run([endless, NodeHost("n2", (), other.data)], work, execute=True, origin=ORIGIN)
+    assert str(report.hosts["n1"].failure).startswith("work: its answer is longer than")
     assert report.hosts["n2"].ok
 
 

@@ -1,0 +1,38 @@
+"""A command that a compromised node answers without end is killed before it fills the memory."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gpupool.remote.bounded import TooMuchError, run
+
+
+@pytest.mark.parametrize("redirected", ["", " >&2"])
+def test_output_without_end_is_too_much(redirected: str) -> None:
+    with pytest.raises(TooMuchError):
+        run(["sh", "-c", f"exec yes{redirected}"], b"", 60, 1 << 20)
+
+
+def test_both_outputs_and_the_exit_status_are_returned_while_a_megabyte_is_written() -> None:
+    data = bytes(range(256)) * 4096
+    done = run(["sh", "-c", "cat; echo failed >&2; exit 3"], data, 60, 2 << 20)
+    assert (done.stdout, done.stderr, done.returncode) == (data, b"failed\n", 3)
+
+
+def test_a_command_may_end_before_it_has_read_its_input() -> None:
+    assert run(["true"], b"x" * (1 << 20), 60, 1).returncode == 0
+
+
+@pytest.mark.parametrize("script", ["sleep 9 & sleep 9", "exec >&- 2>&-; sleep 9", "sleep 9"])
+def test_a_command_that_takes_too_long_is_killed(script: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        run(["sh", "-c", f"{script}\n:"], b"", 0.5, 1)
+    assert time.monotonic() - began < 8
+
+
+def test_the_input_may_be_more_than_the_command_reads_at_once() -> None:
+    script = "import sys, time; time.sleep(0.2); print(len(sys.stdin.buffer.read()))"
+    assert run([sys.executable, "-c", script], b"x" * (3 << 20), 60, 100).stdout == b"3145728\n"
