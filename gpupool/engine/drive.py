@@ -222,7 +222,7 @@ class _Run:
         name, who = next(iter(busy.items()))
         for track in self._active():
             here = busy.get(track.name) or f"not changed: on {name}, {who.replace(' here', '')}"
-            why = f"{here}; nothing was changed, try again after it has ended"
+            why = f"{here}; nothing was changed, try again after it has ended, or apply to other nodes (--limit)"
             self._fail(track, why, Reason(Code.BUSY))
 
     # Prepare: call the deploy once for each host, and ask the first questions of all operations in one command.

@@ -5,8 +5,9 @@ needs no further command.
 """
 
 import contextlib
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gevent
@@ -21,6 +22,8 @@ from gpupool.unix import APPLY_LOCK, APPLY_LOG
 _ANSWER_SECONDS = 30.0  # for the answer, after lock.WAIT_SECONDS
 _RELEASE_SECONDS = 3.0
 _WRITE_SECONDS = 10.0
+_MOST_BYTES = 65536  # of the first answer of a node
+_CLOCK = re.compile(r"gpupool-clock (\d{1,12}(?:\.\d+)?)")
 
 
 class LockError(Exception):
@@ -105,15 +108,22 @@ def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None])
 def _read(channel: Channel, user: str, began: float) -> tuple[float, remote.Reply]:
     """Return how many seconds the clock is ahead, and the answer about the lock; other lines are skipped."""
     ahead = 0.0
-    for line in channel.makefile("rb"):
-        text = line.decode(errors="replace").strip()
-        mark, _, value = text.partition(" ")
-        if mark == "gpupool-clock":
+    for text in _lines(channel):
+        if clock := _CLOCK.fullmatch(text):
             # the node read its clock between the question and now
-            ahead = float(value) - (began + time.time()) / 2
+            ahead = float(clock[1]) - (began + time.time()) / 2
         elif reply := remote.reply(text):
             return ahead, reply
-    errors = channel.makefile_stderr("rb").read().decode(errors="replace").strip().splitlines()
+    errors = channel.makefile_stderr("rb").read(_MOST_BYTES).decode(errors="replace").strip().splitlines()
     if reason := refusal(channel.recv_exit_status(), user):
         raise NotRootError(reason)
     raise LockError(errors[-1] if errors else "no answer")
+
+
+def _lines(channel: Channel) -> Iterator[str]:
+    """Yield the lines of the first `_MOST_BYTES`: a node that is taken over may send others without end."""
+    file = channel.makefile("rb")
+    left = _MOST_BYTES
+    while left > 0 and (line := file.readline(left)):
+        left -= len(line)
+        yield line.decode(errors="replace").strip()

@@ -26,7 +26,7 @@ from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
 _ASSOCIATION = ("A", "E", "M")
-# rows with names that a coordinator may have given
+# Rows with names that a coordinator may have given: a row that such a name breaks is left out.
 _NAMED = ("U", "K", "J", "O")
 _LOOK = shell_file(__package__, "accounting.sh")
 
@@ -106,7 +106,7 @@ def together(rows: list[list[str]]) -> AccountingState:
             entities["jobs"].append(row)
         elif kind in ("O", "P") and len(row) == 1:
             entities["elsewhere" if kind == "O" else "partitions"].append(row[0])
-        elif not (found.broken and kind in _NAMED):
+        elif kind not in _NAMED:
             return AccountingState(empty(), trouble=f"sacctmgr: {'|'.join(row)}")
     for name, account in entities["accounts"].items():
         account["coordinators"] = coordinators.get(name, [])

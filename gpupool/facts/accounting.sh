@@ -7,7 +7,9 @@
 # that a partition names; X instead of all: why there is no answer.
 
 cluster=$1 patience=$2 awaited=$3 qos_columns=$4 assoc_columns=$5
-ask() { kind=$1; shift; sacctmgr -nP show "$@" 2>&1 | sed "s/^/$kind|/"; }
+ask() { kind=$1; shift
+  rows=$(sacctmgr -nP show "$@" 2>&1) || kind=X
+  [ -z "$rows" ] || printf '%s\n' "$rows" | sed "s/^/$kind|/"; }
 until said=$(sacctmgr -nP show cluster format=Cluster 2>&1); do
   patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1
 done

@@ -34,13 +34,12 @@ class BadName:
 class Associations:
     """`rows`: the columns of each association; `bad`: those without a row; `strange`: lines that are no association.
 
-    `broken`: whether any row is broken, also one of another cluster; `forged`: accounts or users with two rows.
+    `forged`: accounts or users with two rows.
     """
 
     rows: list[list[str]]
     bad: tuple[BadName, ...]
     strange: tuple[str, ...]
-    broken: bool
     forged: tuple[str, ...]
 
 
@@ -58,7 +57,7 @@ def associations(lines: Sequence[tuple[str, str]]) -> Associations:
             bad.append(found)
     keys = Counter("|".join(row[1:4]).strip("|") for row in rows)
     forged = tuple(key for key, number in keys.items() if number > 1)
-    return Associations(rows, tuple(bad), tuple(strange), len(rows) < len(records), forged)
+    return Associations(rows, tuple(bad), tuple(strange), forged)
 
 
 def _records(lines: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:

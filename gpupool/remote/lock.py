@@ -7,6 +7,7 @@ LEASE_SECONDS without a line. The lock's file belongs to root, because otherwise
 
 import getpass
 import os
+import re
 import socket
 import time
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ BEAT_SECONDS = 15.0
 LEASE_SECONDS = 120  # without a beat
 WAIT_SECONDS = 10.0  # for a holder that has just ended: sshd may not have noticed yet
 
+# a node that is taken over may answer with anything
+_OWNER = re.compile(r"([0-9]{1,11}) (\S{1,200})")
 _SCRIPT = shell_file(__package__, "lock.sh")
 
 
@@ -50,9 +53,10 @@ def reply(line: str) -> Reply | None:
 
 def owner_of(text: str, doing: str = "applying here") -> str:
     """Return `user@host has been applying here since 08:12`, from the owner in a lock."""
-    since, _, who = text.partition(" ")
-    if not since.isdigit():
-        return f"another one has been {doing}"
+    found = _OWNER.match(text)
+    if not found:
+        return f"another run has been {doing}"
+    since, who = found.groups()
     then, now = time.localtime(int(since)), time.localtime()
     form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
     return f"{who} has been {doing} since {time.strftime(form, then)}"

@@ -90,7 +90,7 @@ def test_a_second_apply_is_told_who_applies_and_changes_nothing(
 ) -> None:
     since = time.strftime("%H:%M", time.localtime(int(lock_of(nodes["n2"]).split()[0])))
     report, _ = go(nodes, "n1 n2 n3", command=f"touch {tmp_path}/there")
-    after = "; nothing was changed, try again after it has ended"
+    after = "; nothing was changed, try again after it has ended, or apply to other nodes (--limit)"
     assert report.failures == {
         "n1": f"not changed: on n2, ada@elsewhere has been applying since {since}{after}",
         "n2": f"ada@elsewhere has been applying here since {since}{after}",
@@ -98,6 +98,22 @@ def test_a_second_apply_is_told_who_applies_and_changes_nothing(
     }
     assert not any("touch" in nodes[name].asked.read_text() for name in nodes)
     assert lock_of(nodes["n1"]) == "", "it is given back"
+
+
+@pytest.mark.parametrize("owner", ["999999999999999999 root@x", "\u00b25 root@x", "5", "", "\x1b[2J"])
+def test_an_owner_that_a_node_made_up_is_another_run(nodes: dict[str, Server], owner: str) -> None:
+    nodes["n2"].before = f"printf '%s\\n' 'gpupool-clock nan' 'gpupool-busy {owner}'; exit\n"
+    report, _ = go(nodes, "n1 n2")
+    assert str(report.failures["n2"]).startswith("another run has been applying here; nothing was changed")
+
+
+def test_a_node_that_greets_without_end_is_not_locked_and_the_others_are_changed(
+    nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_ANSWER_SECONDS", 1)
+    nodes["n2"].before = "cat /dev/zero; exit\n"
+    report, _ = go(nodes, "n1 n2 n3")
+    assert report.failures == {"n2": "cannot lock the node for this run: no answer"}
 
 
 def test_runs_on_different_nodes_go_on(nodes: dict[str, Server], other: object) -> None:

@@ -268,7 +268,8 @@ def test_no_name_that_a_coordinator_gives_keeps_apply_from_the_accounting(idle: 
     row = f"{idle.cluster.name}|hays-lab|||root|1" + "|" * (len(ASSOC_FIELDS) - 1)
     names = ["bad\\nname", "evil|x;$(id)", "by\\377te", "cr\\rhere", f"x\\n{row}\\ny", "x" * 200]
     add = "; ".join(f"sacctmgr -iQ add account \"$(printf '%b' '{name}')\" parent=cvmlp-lab" for name in names)
-    idle.out("sky1", f"{add}; sacctmgr -iQ add user \"$(printf 'us\\ner')\" account=cvmlp-lab", coordinator)
+    user = "sacctmgr -iQ add user \"$(printf 'us\\ner')\" account=cvmlp-lab"
+    idle.out("sky1", f"{{ {add}; {user}; }} >/dev/null", coordinator)
     idle.out("marvin", "sacctmgr -iQ modify account name=hays-lab set GrpJobs=3")
     code, changes = idle.plan("--limit", "marvin")
     assert (code, len(changes["marvin"])) == (3, len(names) + 2), changes

@@ -60,12 +60,12 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         raise Refused(str(error)) from error
     name = clean["cluster"]
     state = _state(name, tres_of(clean))
-    if state.trouble and executing():
-        raise Refused(f"cannot query slurmdbd: {state.trouble}")
     doomed = removable(state, clean)
     if doomed and executing():
-        yield StringCommand("sh -s", _stdin=removal(doomed, name))
+        yield StringCommand("sh -s", _stdin=removal(doomed, name, state.entities["cluster"]))
         state = _state(name, tres_of(clean))
+    if state.trouble and executing():
+        raise Refused(f"cannot query slurmdbd: {state.trouble}")
     if state.forged and executing():
         raise Refused(_forged(state))
     asked: MembersState | None = None

@@ -17,14 +17,16 @@ def removable(state: AccountingState, wanted: Mapping[str, Any]) -> list[BadName
     return [bad for bad in state.bad_names if bad.above not in spared]
 
 
-def removal(names: Sequence[BadName], cluster: str) -> str:
+def removal(names: Sequence[BadName], cluster: str, clusters: Sequence[str]) -> str:
     """Return the shell text that asks slurmdbd to remove the entities; it refuses those with running or pending jobs.
 
-    The text fails for none of them: the caller reads the accounting again.
+    With a second of the `clusters` of slurmdbd, only those of `cluster` are removed. The text fails for none of them:
+    the caller reads the accounting again.
     """
+    here = [f"cluster={cluster}"] if len(clusters) > 1 else []
     lines = []
     for bad in names:
         account = [f"account={bad.above}"] if bad.kind == "user" else []
-        where = ["where", f"name={bad.name}", f"cluster={cluster}", *account]
+        where = ["where", f"name={bad.name}", *here, *account]
         lines.append(f"{shlex.join(['sacctmgr', '-iQ', 'delete', bad.kind, *where])} </dev/null >/dev/null 2>&1 || :")
     return "\n".join(lines) + "\n"

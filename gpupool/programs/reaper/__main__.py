@@ -7,7 +7,7 @@ import pwd
 import re
 import sys
 import syslog
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,18 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
         settings["spare_users_with_jobs"],
     )
     strays = rules.strays(processes.all_of_them(), rule)
-    return _after_grace(strays, settings, _state("gpupool-reaper"), dry, "outside of jobs")
+    # a process that forks in time would always be new: the grace is that of a user with processes in each run
+    return _after_grace(
+        strays, lambda process: f"user {process.uid}", settings, _state("gpupool-reaper"), dry, "outside of jobs"
+    )
 
 
 def run_vscode(settings: dict[str, Any], dry: bool, leftovers: bool) -> bool:
     """End VS Code servers: those that users left behind, after the grace, or all of them at once."""
     chosen = rules.vscode(processes.all_of_them(), Rule(least_uid()), leftovers)
     grace = settings["grace"] if leftovers else 0
-    return _after_grace(chosen, {**settings, "grace": grace}, _state("gpupool-vscode"), dry, "VS Code's")
+    settings = {**settings, "grace": grace}
+    return _after_grace(chosen, lambda process: process.key, settings, _state("gpupool-vscode"), dry, "VS Code's")
 
 
 def _state(name: str) -> Path:
@@ -82,21 +86,24 @@ def _state(name: str) -> Path:
     return Path(os.environ.get("RUNTIME_DIRECTORY", f"/run/{name}")) / "seen.json"
 
 
-def _after_grace(chosen: list[Process], settings: dict[str, Any], place: Path, dry: bool, why: str) -> bool:
+def _after_grace(
+    chosen: list[Process], key: Callable[[Process], str], settings: dict[str, Any], place: Path, dry: bool, why: str
+) -> bool:
+    """End the processes whose `key` was seen in each run for the grace."""
     now, grace = seen.now(), settings["grace"]
-    first = seen.since(place, chosen, now)
-    overdue = [process for process in chosen if now - first[process.key] >= grace]
+    first = seen.since(place, map(key, chosen), now)
+    overdue = [process for process in chosen if now - first[key(process)] >= grace]
     young = [process for process in chosen if process not in overdue]
 
     def line(what: str, process: Process) -> None:
-        minutes = (now - first[process.key]) / 60
+        minutes = (now - first[key(process)]) / 60
         say(f"{what}: PID {process.pid} ({process.name}) of {user(process)}, {why}, seen for {minutes:.0f} min")
 
     if dry:
         for process in overdue:
             line("would be ended", process)
         for process in young:
-            line(f"would be ended in {(grace - now + first[process.key]) / 60:.0f} min", process)
+            line(f"would be ended in {(grace - now + first[key(process)]) / 60:.0f} min", process)
         say(f"{len(overdue)} would be ended, {len(young)} are within their grace")
         return True
     seen.keep(place, first)

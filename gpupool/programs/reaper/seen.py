@@ -1,4 +1,4 @@
-"""Since when each process has been seen where it should not be; kept from run to run, until the node is booted."""
+"""When a process, or a user, was first seen with processes outside of jobs; kept until the node is booted."""
 
 import json
 import time
@@ -8,21 +8,19 @@ from pathlib import Path
 
 from gpupool.node import files
 
-from .processes import Process
-
 
 def now() -> float:
     """Return the seconds since boot, those of sleep included, as /proc counts them for processes."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def since(place: Path, processes: Iterable[Process], new: float) -> dict[str, float]:
-    """Return by key of a process when it was first seen, in seconds since boot; `new` for a new one."""
+def since(place: Path, keys: Iterable[str], new: float) -> dict[str, float]:
+    """Return when each key was first seen, in seconds since boot; `new` for a key that the last run did not see."""
     before: dict[str, float] = {}
     # one that cannot be read gives each process its whole grace again
     with suppress(OSError, ValueError, AttributeError):
         before = {str(key): float(when) for key, when in json.loads(place.read_text()).items()}
-    return {process.key: before.get(process.key, new) for process in processes}
+    return {key: before.get(key, new) for key in keys}
 
 
 def keep(place: Path, first: dict[str, float]) -> None:

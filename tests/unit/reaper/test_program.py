@@ -132,6 +132,18 @@ def test_a_process_has_its_grace_from_when_it_was_first_seen(tmp_path: Path) -> 
     assert later.left == []
 
 
+#: Forks and ends before each run of the reaper can see the same process twice.
+FORKING = "import os, time\nwhile True:\n time.sleep(0.1)\n if os.fork(): os._exit(0)"
+
+
+@needs_root
+def test_a_process_that_forks_in_time_does_not_outlive_the_grace_of_its_user(tmp_path: Path) -> None:
+    forking = (0, sys.executable, "python3", "-c", FORKING)
+    first, later = reap(tmp_path, {"forking": forking, "other": (20002, *SLEEP)}, "strays", "strays", grace=0.05)
+    assert "2 within their grace" in first.text
+    assert "2 terminated" in later.text
+
+
 @needs_root
 def test_nothing_is_ended_where_a_user_to_be_spared_has_no_number(tmp_path: Path) -> None:
     (run,) = reap(tmp_path, {"stray": (USER, *SLEEP)}, "strays", spare_users=["root", "no-such-user"])
