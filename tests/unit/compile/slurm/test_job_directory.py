@@ -63,6 +63,7 @@ class Node:
     def lives(self, job: int) -> None:
         (self.proc / "12").mkdir(exist_ok=True)
         (self.proc / "12" / "cmdline").write_text(f"slurmstepd: [{job}.extern]\0")
+        (self.proc / "12" / "status").write_text("Uid:\t0\t0\t0\t0\n")
 
     def logged(self) -> str:
         return self.log.read_text() if self.log.exists() else ""

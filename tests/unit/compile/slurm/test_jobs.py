@@ -181,7 +181,8 @@ class Node:
         cmdline = self.folder / "proc" / "12" / "cmdline"
         cmdline.parent.mkdir(parents=True, exist_ok=True)
         cmdline.write_text(f"{title}\0")
-        os.chown(cmdline, uid, uid)
+        # the files of a process that makes itself unreadable belong to root, so their owner says nothing
+        cmdline.with_name("status").write_text(f"Name:\tx\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n")
 
     def file(self, name: str, uid: int) -> Path:
         path = self.shm / name
