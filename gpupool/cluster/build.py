@@ -9,6 +9,7 @@ from gpupool.cluster.resolve.least import with_least
 from gpupool.cluster.resolve.places import at, space_links
 from gpupool.cluster.resolve.pools import dataset_of, pools_on
 from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.resolve.times import default_time
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
@@ -42,6 +43,7 @@ def build(site: Site) -> model.Cluster:
         attached=site.attached,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
+        claimed=Stakes.of(site).claimed,
         _gpu_types=inventory.gpu_types,
         _select=site.node_table.select,
     )

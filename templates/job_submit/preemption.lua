@@ -54,13 +54,14 @@ function rules.kept_node(_, all, partitions)
   end
 end
 
-local function is_far_from_gpus(job, partitions)
-  if not site.without_gpus then
+-- Returns whether no partition of a job has nodes with GPUs that labs have a right to.
+local function is_far_from_labs(job, partitions)
+  if not site.without_labs then
     return false
   end
   local names = request.partitions(job, partitions)
   for name in request.names(names) do
-    if not site.without_gpus[name] then
+    if not site.without_labs[name] then
       return false
     end
   end
@@ -71,7 +72,7 @@ end
 -- Slurm reserves nothing for it.
 function rules.step_down(job, _, partitions)
   local _, gpus = amounts.gpus(job)
-  if gpus == 0 and not amounts.has_whole_nodes(job) and not is_far_from_gpus(job, partitions) then
+  if gpus == 0 and not amounts.has_whole_nodes(job) and not is_far_from_labs(job, partitions) then
     local zero = 0x80000000 -- how Slurm writes a nice value of 0
     -- a larger one than the largest of Slurm would begin again with the smallest
     job.nice = math.min((given(job.nice) or zero) + site.step_down, zero + 2147483645)

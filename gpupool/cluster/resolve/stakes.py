@@ -108,6 +108,15 @@ class Stakes:
         return owner.nodes.union(*(self.at_stake(owner, resource) for resource in rights(owner)))
 
     @cached_property
+    def claimed(self) -> Nodes:
+        """Return the nodes where any lab has a right; all compute nodes while that cannot be computed."""
+        owners = self.site.ownership.owners
+        if not self.certain and owners:
+            nodes = self.site.node_table.nodes
+            return frozenset(node.name for node in nodes if "compute" in node.entry.roles)
+        return frozenset[str]().union(*map(self.nodes_of, owners))
+
+    @cached_property
     def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
         return {}
 

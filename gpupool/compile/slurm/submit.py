@@ -81,7 +81,6 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
     # slurm.conf accepts one kind of default memory only: if there are two, it has the one per GPU.
     default = scheduler.default_memory
     replaced = _replaced(cluster)
-    labs = any(account.entry.kind == "lab" for account in cluster.accounts.values())
     names_partitions = scheduler.default_partition == "per_user" or _is_none_set(cluster)
     return {
         "export_fix": scheduler.export_fix,
@@ -120,7 +119,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "claimed": _names(
             name
             for name, partition in partitions.items()
-            if partition.preemptable or (labs and _gpus(cluster, partition))
+            if partition.preemptable or not cluster.claimed.isdisjoint(partition.nodes)
         ),
         "step_down": step_down(cluster),
         "budget": budgets.of_plugin(cluster),
@@ -146,9 +145,9 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     yield "default_cpus", counted, cpus.by_default(cluster)
     yield "exclusive", counted, _exclusive(cluster)
     yield (
-        "without_gpus",
+        "without_labs",
         ("step_down",),
-        _names(name for name, partition in partitions.items() if not _gpus(cluster, partition)),
+        _names(name for name, partition in partitions.items() if not _has_gpus_of_labs(cluster, partition)),
     )
 
 
@@ -164,8 +163,8 @@ def _user_partitions(cluster: Cluster) -> dict[str, str]:
     return {user.name: user.entry.default_partition for user in cluster.users.values() if user.entry.default_partition}
 
 
-def _gpus(cluster: Cluster, partition: Partition) -> int:
-    return sum(cluster.nodes[name].gpu_count for name in partition.nodes)
+def _has_gpus_of_labs(cluster: Cluster, partition: Partition) -> bool:
+    return any(cluster.nodes[name].gpu_count for name in cluster.claimed.intersection(partition.nodes))
 
 
 def _is_none_set(cluster: Cluster) -> bool:
