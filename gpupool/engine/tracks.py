@@ -1,0 +1,111 @@
+"""The hosts of a run together: work on many of them in parallel, and the failure of one of them."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyinfra
+from gevent.pool import Pool
+from pyinfra.api import Config, Host
+from pyinfra.api.state import MAX_PARALLEL
+from pyinfra.context import ctx_config, ctx_host
+
+from gpupool.engine.deploy import Deploy
+from gpupool.engine.explain import reason
+from gpupool.engine.hosts import Track, inventory_of
+from gpupool.engine.progress import Progress
+from gpupool.engine.report import NodeHost
+from gpupool.engine.session import FACT, Freshness, Session
+from gpupool.engine.ssh import ANSWER_SECONDS
+from gpupool.engine.state import PoolState
+from gpupool.reasons import Reason
+
+PARALLEL = 200  # nodes at work at the same time
+FAILED = Reason()
+
+
+class Tracks:
+    """All hosts of one run, and pyinfra's state of the run."""
+
+    def __init__(
+        self, nodes: Sequence[NodeHost], deploy: Deploy, progress: Progress, limit: Collection[str] | None
+    ) -> None:
+        self.progress = progress
+        self.interrupted = False
+        self.freshness = Freshness()
+        self._workers = Pool()
+        inventory = inventory_of(nodes)
+        chosen = {
+            host: node.name for node, host in zip(nodes, inventory, strict=True) if limit is None or node.name in limit
+        }
+        self.state = PoolState()
+        self.state.cwd = str(Path.cwd())
+        self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
+        self.state.print_fact_output = FACT  # type: ignore[assignment]  # by this the session distinguishes facts from operations
+        config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
+        self.state.init(inventory, config, initial_limit=list(chosen))
+        self.state.sessions = {host: Session(host, self.freshness) for host in inventory}
+        self.by_host: dict[Host, Track] = {
+            host: Track(name, host, self.state.sessions[host]) for host, name in chosen.items()
+        }
+
+    def all(self) -> list[Track]:
+        """Return all hosts of the run."""
+        return list(self.by_host.values())
+
+    def active(self) -> list[Track]:
+        """Return the hosts that are connected and have not failed."""
+        return [track for host, track in self.by_host.items() if host in self.state.active_hosts]
+
+    def each(self, width: int, work: Callable[[Track], None], tracks: Sequence[Track]) -> None:
+        """Do the work on all `tracks`, on `width` of them at the same time; return when it is done on all."""
+        self._workers = Pool(width)
+        for track in tracks:
+            self._workers.spawn(self._one, work, track)
+        self._workers.join()
+
+    def _one(self, work: Callable[[Track], None], track: Track) -> None:
+        try:
+            work(track)
+        except Exception as error:
+            # A bug of gpupool: otherwise the error would be lost with the greenlet, and the host would look correct.
+            pyinfra.logger.error("%s", error, exc_info=True)
+            self.fail(track, f"gpupool itself failed: {reason(error)}")
+
+    @contextmanager
+    def deploying(self, track: Track) -> Iterator[None]:
+        """Run code of a deploy for this host within the context: pyinfra's host and configuration are set."""
+        with track.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(track.host):
+            yield
+
+    @contextmanager
+    def failing(self, track: Track, operation: Callable[[], str | None]) -> Iterator[None]:
+        """End the host if the code within raises, also SystemExit; `operation` returns the operation that raised."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            pyinfra.logger.warning("%s", error, exc_info=True)
+            text, name = track.why(error), operation()
+            self.fail(track, f"{name}: {text}" if name else text, track.reason_of(error))
+
+    def fail(self, track: Track, text: str, code: Reason = FAILED) -> None:
+        """End the work on a host with the text and the code of its failure; after Ctrl-C, nothing is a failure."""
+        if self.interrupted:
+            return
+        track.reason = code
+        track.failure = text = f"{text} ({track.clock})" if track.clock else text
+        self.state.failed_hosts.add(track.host)
+        self.state.active_hosts.discard(track.host)
+        pyinfra.logger.error("%s: %s", track.name, text)
+        self.progress.failed(track.name, text)
+
+    def stop(self, grace: float) -> None:
+        """Stop after Ctrl-C: running commands have `grace` seconds to end; a second Ctrl-C stops at once."""
+        self.interrupted = True
+        try:
+            if self._workers and self.state.is_executing:
+                self.progress.note(f"stopping: running commands have {grace:g} s to end (Ctrl-C again to stop now)")
+                self._workers.join(timeout=grace)
+            self._workers.kill(timeout=1)
+        except KeyboardInterrupt:
+            self._workers.kill(block=False)
