@@ -85,10 +85,8 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
     for layer in layers:
         tests = _tests(*layer.tests)
         own = [file for file in files if file.startswith(READS[layer.name])]
-        starts = {path for name in STARTS.get(layer.name, ()) for path in _reached(_file(name))}
+        starts = _started(layer)
         if not layer.tests:
-            folder = "rehearsal" if layer.name in ("faults", "fullsize") else layer.name
-            starts |= {path for test in _tests(f"tests/{folder}") for path in _reached(test)}
             if own or starts & set(files):
                 selected.append(layer)
             continue
@@ -115,6 +113,15 @@ def _chosen(layer: Layer) -> list[str]:
 def _count(layer: Layer) -> str:
     every = len(_tests(*layer.tests))
     return f"{len(_chosen(layer)) or every} of {every} files"
+
+
+@cache
+def _started(layer: Layer) -> frozenset[str]:
+    """Return all files that the processes of a layer import; without the tests that can be selected."""
+    modules = [_file(name) for name in STARTS.get(layer.name, ())]
+    folder = "rehearsal" if layer.name in ("faults", "fullsize") else layer.name
+    tests = () if layer.tests else _tests(f"tests/{folder}")
+    return frozenset(path for file in (*modules, *tests) for path in _reached(file))
 
 
 @cache

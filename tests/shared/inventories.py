@@ -1,5 +1,6 @@
 """Inventories for tests, and copies with some texts replaced."""
 
+from functools import cache
 from pathlib import Path
 
 from gpupool.cluster.load import load
@@ -9,6 +10,12 @@ INVENTORY = Path(__file__).parents[2] / "inventory"
 #: Two nodes with GPUs and only the required keys; the same with storage.
 SMALL = Path(__file__).parents[1] / "unit" / "small"
 STORED = Path(__file__).parents[1] / "unit" / "stored"
+
+
+@cache
+def cluster_at(folder: Path) -> Cluster:
+    """Return the Cluster of an inventory of this repository, which is loaded once per process."""
+    return load(folder)
 
 
 def copied(inventory: Path, into: Path, *replaced: tuple[str, str]) -> Path:

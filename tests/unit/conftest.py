@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from fake_controller import FakeController
-from inventories import INVENTORY, SMALL, STORED
+from inventories import INVENTORY, SMALL, STORED, cluster_at
 
 from gpupool import cli
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.target import Target
 
@@ -23,13 +22,13 @@ _TIMED = re.compile(r"gpupool\.(upkeep|upgrade|joining|remote|run|rolling)\b")
 @pytest.fixture(scope="session")
 def skynet() -> Cluster:
     """Yield SkyNet, the cluster of most promises."""
-    return load(INVENTORY / "skynet")
+    return cluster_at(INVENTORY / "skynet")
 
 
 @pytest.fixture(scope="session")
 def stored() -> Cluster:
     """The small cluster with storage."""
-    return load(STORED)
+    return cluster_at(STORED)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
     """The small cluster, with a model of slurmctld behind its controller; time only passes while code waits."""
     # OpenSSH's configuration is in the home
     monkeypatch.setenv("HOME", str(tmp_path))
-    controller = FakeController(Target(load(SMALL), None, {}), tmp_path)
+    controller = FakeController(Target(cluster_at(SMALL), None, {}), tmp_path)
     for name, module in [*sys.modules.items()]:
         if _TIMED.match(name) and getattr(module, "time", None) is time:
             monkeypatch.setattr(module, "time", controller.clock)

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 from pace import until
 from ssh_server import LOCAL, serving
 
 from gpupool.asleep import asleep, awake
 from gpupool.cli.running import applied, passed_over, planned
-from gpupool.cluster.load import load
 from gpupool.engine.report import HostReport, Report
 from gpupool.target import Target
 
@@ -34,7 +33,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
     scontrol.chmod(stat.S_IRWXU)
     monkeypatch.setenv("PATH", f"{scontrol.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
-    cluster = load(INVENTORY / "gcp-slurm")
+    cluster = cluster_at(INVENTORY / "gcp-slurm")
     nodes = {name: replace(node, address=LOCAL) for name, node in cluster.nodes.items()}
     admin = cluster.access.admin.model_copy(update={"user": None, "port": None, "key": None})
     access = cluster.access.model_copy(update={"admin": admin})

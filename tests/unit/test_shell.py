@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sources
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.shell import shell_file, values
 
@@ -22,9 +23,9 @@ SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.
 SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then)\b|\$[\w({@#*?]")
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
+def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and text of each string in a program except docstrings, with {} for values of an f-string."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = sources.nodes(path)
     parts = {
         id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node
     }
@@ -51,7 +52,7 @@ def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for line, text in texts(path.read_text(encoding="utf-8"))
+        for line, text in texts(path)
         if is_long_shell(text)
     ]
     assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.shell_file"
@@ -86,7 +87,7 @@ def test_each_script_is_sent_by_a_module(path: Path) -> None:
 @pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
 def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None:
     for folder in sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")):
-        cluster = load(folder)
+        cluster = cluster_at(folder)
         for node in cluster.nodes.values():
             for file in files_for(cluster, node):
                 part = file.path.endswith(".sh") and not file.text.startswith("#!")

@@ -12,8 +12,8 @@ from pathlib import Path
 import arbitrated
 import pytest
 from arbitrated import NOW, RULES, evicted
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.slurm.arbiter import settings
 from gpupool.programs.arbiter import __main__ as service
 from gpupool.programs.arbiter import decide, jobs, limits, room
@@ -526,7 +526,7 @@ def test_a_command_that_does_not_end_is_not_waited_for(monkeypatch: pytest.Monke
 
 
 def test_skynets_arbiter_knows_who_gives_way_to_whom() -> None:
-    data = settings(load(SKYNET))
+    data = settings(cluster_at(SKYNET))
     assert data
     assert data["labmates"] == ["user-overcap"]
     assert data["grace"] == {"user-overcap": 300, "overcap": 300}
@@ -535,7 +535,7 @@ def test_skynets_arbiter_knows_who_gives_way_to_whom() -> None:
 
 
 def test_an_arbiter_that_is_switched_off_does_nothing_any_more() -> None:
-    cluster = load(SKYNET)
+    cluster = cluster_at(SKYNET)
     assert cluster.preemption.arbiter
     off = cluster.preemption.arbiter.model_copy(update={"enabled": False})
     preemption = cluster.preemption.model_copy(update={"arbiter": off})
@@ -545,7 +545,7 @@ def test_an_arbiter_that_is_switched_off_does_nothing_any_more() -> None:
 
 
 def test_a_cluster_without_preemption_has_no_arbiter() -> None:
-    assert settings(load(SKYNET.parent / "arandu")) is None
+    assert settings(cluster_at(SKYNET.parent / "arandu")) is None
 
 
 def test_a_grace_time_is_known_of_before_it_ends() -> None:

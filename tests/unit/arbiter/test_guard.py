@@ -8,8 +8,8 @@ from pathlib import Path
 import arbitrated
 import pytest
 from arbitrated import job, node
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.slurm.arbiter import settings
 from gpupool.programs.arbiter import __main__ as service
 from gpupool.programs.arbiter import guard, jobs
@@ -208,7 +208,7 @@ def test_a_wrapped_nice_value_is_set_to_that_of_others_like_it(monkeypatch: pyte
 
 
 def test_skynets_guard_has_the_bounds_of_its_inventory_and_looks_every_ten_seconds() -> None:
-    data = settings(load(SKYNET))
+    data = settings(cluster_at(SKYNET))
     assert data
     assert json.loads(json.dumps(data["bounds"])) == {
         "per_gpu": 45056, "per_cpu": 4096, "threads": 1, "nice": 22000, "action": "hold",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from inventories import SMALL, copied
+from inventories import SMALL, STORED, cluster_at, copied
 from jsonschema import Draft202012Validator
 
 from gpupool.cli import rendered
@@ -76,7 +76,7 @@ def test_render_prints_a_nodes_files(gpupool: Callable[..., Any]) -> None:
     said = gpupool("render", INVENTORY / "skynet", "sky1")
     assert said.code == 0
     assert "==> sky1:/etc/default/sackd (root:root 0644, role head) <==\n" in said.out
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(INVENTORY / "skynet")
     for file in files_for(cluster, cluster.nodes["sky1"]):
         assert file.path.endswith(".py") or file.text in said.out
     assert "slurmdbd: " not in said.out
@@ -148,9 +148,9 @@ def test_render_prints_what_is_alike_once(gpupool: Callable[..., Any]) -> None:
 
 def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = gpupool("render", INVENTORY / "skynet", "--out", out)
+    said = gpupool("render", STORED, "--out", out)
     assert said.code == 0
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(STORED)
     assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.cfg"}
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
@@ -159,7 +159,7 @@ def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> N
             assert place.stat().st_mode & 0o7777 == int(file.mode, 8), file.path
     assert (out / "accounting.cfg").read_text() == written(entities(cluster))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert gpupool("render", INVENTORY / "skynet", "--out", out).code == 0
+    assert gpupool("render", STORED, "--out", out).code == 0
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -285,7 +285,7 @@ def test_a_files_order_says_nothing(tmp_path: Path) -> None:
     data = read(INVENTORY / "skynet").data
     (tmp_path / "all.yml").write_text(yaml.safe_dump(data, sort_keys=False))
     shutil.copytree(INVENTORY / "skynet" / "wiki", tmp_path / "wiki")
-    one, many = load(tmp_path), load(INVENTORY / "skynet")
+    one, many = load(tmp_path), cluster_at(INVENTORY / "skynet")
     for name, node in many.nodes.items():
         assert files_for(one, one.nodes[name]) == files_for(many, node)
     assert entities(one) == entities(many)

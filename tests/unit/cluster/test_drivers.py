@@ -5,9 +5,10 @@ from pathlib import Path
 
 import inventories
 import pytest
+from inventories import cluster_at
 
 from gpupool.cluster.drivers import drivers
-from gpupool.cluster.load import examine, load
+from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 
 SKYNET = inventories.INVENTORY / "skynet"
@@ -111,7 +112,7 @@ def test_a_newer_branch_for_the_nodes_that_need_it_is_accepted(skynet: Callable[
     ],
 )
 def test_the_clusters_own_choices_are_accepted(folder: str, chosen: dict[str, tuple[str, str]]) -> None:
-    cluster = load(inventories.INVENTORY / folder)
+    cluster = cluster_at(inventories.INVENTORY / folder)
     assert {gpu: driver_of(cluster, gpu) for gpu in chosen} == chosen
 
 

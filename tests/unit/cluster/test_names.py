@@ -7,9 +7,8 @@ import pytest
 from ClusterShell.NodeSet import NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
 
@@ -63,7 +62,7 @@ def test_a_range_is_names_or_words(text: str) -> None:
     assert words is None or repr(text) in words
 
 
-CLUSTER = load(SMALL)
+CLUSTER = cluster_at(SMALL)
 
 
 @settings(max_examples=300)

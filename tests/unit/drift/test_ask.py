@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.drift.ask import _hardware
 from gpupool.programs.drift.difference import Difference
 
-NODE = load(SMALL).nodes["gpu-1"]
+NODE = cluster_at(SMALL).nodes["gpu-1"]
 ALL = [f"/dev/nvidia{number}" for number in range(8)]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.system import tools
 from gpupool.programs.gpu_usage import count, jobs, table
 from gpupool.programs.gpu_usage.count import Row, Settings
@@ -23,7 +23,7 @@ each_version = pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 
 
 def skynet() -> Settings:
-    data = tools.settings(load(ROOT / "inventory" / "skynet"))
+    data = tools.settings(cluster_at(ROOT / "inventory" / "skynet"))
     keys = ("caps", "parents", "lending", "partitions", "types")
     return Settings(*(data[key] for key in keys))
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.system import tools
 from gpupool.programs.gpu_usage import shared
 
@@ -51,7 +51,7 @@ class Head:
         (self.folder / "squeue.json").write_text((RECORDED / version / "squeue.json").read_text())
 
     def settings(self, **changed: object) -> None:
-        data = tools.settings(load(ROOT / "inventory" / "skynet"))
+        data = tools.settings(cluster_at(ROOT / "inventory" / "skynet"))
         data |= {"folder": str(self.folder), "socket": str(self.socket), **changed}
         (self.folder / "settings.json").write_text(json.dumps(data))
 

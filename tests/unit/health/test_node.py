@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, STORED, changed
+from inventories import INVENTORY, STORED, changed, cluster_at
 from shipped import ship
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import slurm_conf
@@ -221,6 +220,6 @@ def test_what_a_node_is_to_check(tmp_path: Path) -> None:
 
 
 def test_every_compute_node_of_the_example_checks_itself() -> None:
-    cluster = load(INVENTORY / "example")
+    cluster = cluster_at(INVENTORY / "example")
     for one in cluster.having("compute"):
         assert health.PROGRAM in {file.path for file in files_of(cluster, one, "health")}

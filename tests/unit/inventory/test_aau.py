@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, changed
+from inventories import INVENTORY, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
 
@@ -16,7 +15,8 @@ DAY = 24 * 60 * 60
 @pytest.mark.promise("AAU-020")
 def test_limits_of_each_qos() -> None:
     limits = {
-        name: (qos.limits.per_user.cpu, qos.limits.per_user.gpu, qos.max_wall) for name, qos in load(AAU).qos.items()
+        name: (qos.limits.per_user.cpu, qos.limits.per_user.gpu, qos.max_wall)
+        for name, qos in cluster_at(AAU).qos.items()
     }
     assert limits == {
         "normal": (20, 1, 2 * DAY),
@@ -31,7 +31,7 @@ def test_limits_of_each_qos() -> None:
 
 @pytest.mark.promise("AAU-063", "AAU-064")
 def test_the_guides_batch_script_fits_the_defaults() -> None:
-    cluster = load(AAU)
+    cluster = cluster_at(AAU)
     assert [name for name, qos in cluster.qos.items() if qos.default] == ["normal"]
     assert cluster.scheduler.default_partition == "batch"
     assert (cluster.qos["normal"].max_wall or 0) >= DAY
@@ -39,7 +39,7 @@ def test_the_guides_batch_script_fits_the_defaults() -> None:
 
 @pytest.mark.promise("AAU-065", "AAU-066")
 def test_it_is_the_pilot_alone_and_says_what_is_not_of_the_guide() -> None:
-    assert list(load(AAU).gpu_types) == ["v100"]
+    assert list(cluster_at(AAU).gpu_types) == ["v100"]
     lines = (AAU / "nodes.yml").read_text().splitlines()
     assert [line for line in lines if "nv-ai-01" in line and 'src: "L11 external"' in line]
 

@@ -1,9 +1,8 @@
 """If a guide contradicts itself or is incomplete, its inventory has one value, and marks it as inferred."""
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read as read_text
@@ -42,13 +41,13 @@ def test_what_raid_boxes_back_up_is_said_and_deploys_nothing() -> None:
     ],
 )
 def test_the_limits_of_a_qos_are_those_of_the_public_documents(qos: str, cpus: int, gpus: int, wall: int) -> None:
-    limits = load(INVENTORY / "aau-ai-cloud").qos[qos]
+    limits = cluster_at(INVENTORY / "aau-ai-cloud").qos[qos]
     assert (limits.limits.per_user.cpu, limits.limits.per_user.gpu, limits.max_wall) == (cpus, gpus, wall)
 
 
 @pytest.mark.promise("AAU-053", "AAU-059", "AAU-064", "AAU-065", "AAU-066", "AAU-068")
 def test_the_pilot_is_two_nodes_with_a_default_partition_and_qos() -> None:
-    inventory, cluster = read("aau-ai-cloud"), load(INVENTORY / "aau-ai-cloud")
+    inventory, cluster = read("aau-ai-cloud"), cluster_at(INVENTORY / "aau-ai-cloud")
     assert set(inventory.gpu_types) == {"v100"}
     assert cluster.partitions["batch"].default
     assert [name for name, qos in cluster.qos.items() if qos.default] == ["normal"]
@@ -60,7 +59,7 @@ def test_the_pilot_is_two_nodes_with_a_default_partition_and_qos() -> None:
 
 @pytest.mark.promise("GCP-029", "GCP-033", "GCP-034")
 def test_nodes_sleep_and_names_are_long_and_people_have_keys() -> None:
-    cluster = load(INVENTORY / "gcp-slurm")
+    cluster = cluster_at(INVENTORY / "gcp-slurm")
     assert all(node.elastic for node in cluster.having("compute"))
     assert all(len(user) > 8 for user in cluster.users)
     assert not cluster.access.password_login
@@ -68,7 +67,7 @@ def test_nodes_sleep_and_names_are_long_and_people_have_keys() -> None:
 
 @pytest.mark.promise("ARA-013", "ARA-051")
 def test_results_stay_on_the_worker_and_every_worker_has_a_gpu() -> None:
-    inventory, cluster = read("arandu"), load(INVENTORY / "arandu")
+    inventory, cluster = read("arandu"), cluster_at(INVENTORY / "arandu")
     assert [mount.at for mount in cluster.mounts] == ["/home"]
     assert all(node.gpu_count for node in cluster.having("compute"))
     assert inventory.gpu_types["ws"].inferred is True
@@ -77,7 +76,7 @@ def test_results_stay_on_the_worker_and_every_worker_has_a_gpu() -> None:
 
 @pytest.mark.promise("SDU-035", "SDU-051", "SDU-054")
 def test_a_node_is_what_one_row_of_the_table_says() -> None:
-    inventory, cluster = read("santos-dumont"), load(INVENTORY / "santos-dumont")
+    inventory, cluster = read("santos-dumont"), cluster_at(INVENTORY / "santos-dumont")
     assert inventory.hardware["b715"].memory == parse_size("64G")
     assert cluster.partitions["gdl"].nodes == ("sdumont4000",)
     assert not any("sdumont4000" in cluster.partitions[name].nodes for name in cluster.partitions if name != "gdl")

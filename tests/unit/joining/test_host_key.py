@@ -6,10 +6,9 @@ from pathlib import Path
 
 import paramiko
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 from ssh_server import LOCAL, Server, new_key, serving
 
-from gpupool.cluster.load import load
 from gpupool.errors import GpupoolError
 from gpupool.joining import host_key
 from gpupool.joining.host_key import Pins, fingerprint, known_name, pin, pinned, pins_of, scan
@@ -48,7 +47,7 @@ def configure(known: Path, machine: Server, gate: Server) -> None:
 @contextmanager
 def machines() -> Iterator[Nodes]:
     """The machine `new`, which is not in the inventory."""
-    with Nodes.of(Target(load(SMALL), None, {}), {"new": LOCAL}) as nodes:
+    with Nodes.of(Target(cluster_at(SMALL), None, {}), {"new": LOCAL}) as nodes:
         yield nodes
 
 
@@ -166,7 +165,7 @@ class Person:
 
 
 def reached(known: Path, port: int, person: Person, *, replace: bool = False, fails: bool = False) -> None:
-    target = Target(load(SMALL), None, {})
+    target = Target(cluster_at(SMALL), None, {})
     with _pinned(target, {"new": LOCAL}, replace=replace, person=person):
         assert pinned(pins_at(known, port)), "the machine is reached with its keys pinned"
         if fails:

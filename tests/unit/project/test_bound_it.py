@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import tree
 
 ROOT = Path(__file__).parents[3]
 LINKS = {path for path in (ROOT / "gpupool").iterdir() if path.is_symlink()}
@@ -16,9 +17,9 @@ MODULES = sorted(
 )
 
 
-def bound(tree: ast.AST) -> Iterator[int]:
+def bound(code: ast.AST) -> Iterator[int]:
     """Yield the line of each place where a name `it` gets a value."""
-    for node in ast.walk(tree):
+    for node in ast.walk(code):
         match node:
             case ast.Name(id="it", ctx=ast.Store()):
                 yield node.lineno
@@ -47,5 +48,5 @@ def test_a_binding_is_seen(text: str) -> None:
 
 
 def test_no_module_binds_it() -> None:
-    binding = [str(path.relative_to(ROOT)) for path in MODULES if any(bound(ast.parse(path.read_text("utf-8"))))]
+    binding = [str(path.relative_to(ROOT)) for path in MODULES if any(bound(tree(path)))]
     assert binding == []

@@ -1,6 +1,5 @@
 """The same inventory gives the same bytes in every process, without asking any host."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -28,23 +27,14 @@ except SystemExit as end:
 """
 
 
-def digest(folder: Path) -> dict[str, str]:
-    """Return the hash of every file below a folder."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
-def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
+def test_two_processes_render_the_same_bytes() -> None:
+    printed = []
     for seed in ("1", "4242"):
         env = {**os.environ, "PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo" if seed == "1" else "UTC", "LC_ALL": "C"}
-        command = [COMMAND, "render", "inventory/skynet", "--out", tmp_path / seed]
-        subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
-    first, second = digest(tmp_path / "1"), digest(tmp_path / "4242")
-    assert len(first) > 200
-    assert first == second
+        command = [COMMAND, "render", "inventory/skynet"]
+        printed.append(subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True).stdout)
+    assert printed[0].count(b"\n==> ") > 100
+    assert printed[0] == printed[1]
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 import role_index
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from gpupool.cli import app
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory
 from gpupool.compile import FILES, files_for, files_of
@@ -89,7 +88,7 @@ def test_the_deploy_and_its_index_know_every_role() -> None:
 
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> list[Cluster]:
-    loaded = [load(path) for path in INVENTORIES]
+    loaded = [cluster_at(path) for path in INVENTORIES]
     loaded.append(_with_a_directory_and_backups(tmp_path_factory.mktemp("directory")))
     return [*loaded, *(stand_in(cluster, cgroup="v2") for cluster in loaded if cluster.testbed)]
 
@@ -133,7 +132,7 @@ _OF_NODES = {"NodeName", "NodeAddr", "CPUs", "RealMemory", "Gres", "Feature", "N
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
 @pytest.mark.parametrize("cgroup", ["v1", "v2"])
 def test_what_is_different_in_a_testbed_is_in_its_table(inventory: Path, cgroup: Any) -> None:
-    real = load(inventory)
+    real = cluster_at(inventory)
     twin = stand_in(real, cgroup=cgroup)
     table = (DOCS / "testbed.md").read_text().partition("## What is different from production")[2]
     different = set()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import nodes
 
 ROOT = Path(__file__).parents[3]
 GPUPOOL = ROOT / "gpupool"
@@ -20,7 +21,7 @@ SELECTORS = GPUPOOL / "cluster" / "node_table.py"
 
 def imported(module: Path) -> Iterator[str]:
     """Yield the full names of the modules that a module imports from outside its own package."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in nodes(module):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)
@@ -52,30 +53,26 @@ def test_one_module_reads_and_writes_host_lists() -> None:
     assert [
         name(module) for module in MODULES if any(other.startswith("ClusterShell") for other in imported(module))
     ] == [name(SELECTORS)]
-    padded = [
-        name(module)
-        for module in MODULES
-        if any(map(is_padded, ast.walk(ast.parse(module.read_text(encoding="utf-8")))))
-    ]
+    padded = [name(module) for module in MODULES if any(map(is_padded, nodes(module)))]
     assert padded == [name(SELECTORS), name(SLURM / "hostlists.py")]
 
 
 def is_padded(node: ast.AST) -> bool:
     """Return whether an expression pads a number to the digits of another text: `f"{7:0{len(first)}}"`."""
-    return isinstance(node, ast.FormattedValue) and ":0{len(" in ast.unparse(ast.JoinedStr([node]))
+    return (
+        isinstance(node, ast.FormattedValue)
+        and node.format_spec is not None
+        and ":0{len(" in ast.unparse(ast.JoinedStr([node]))
+    )
 
 
 def test_one_module_writes_durations() -> None:
-    assert [
-        name(module)
-        for module in MODULES
-        if any(map(is_clock, ast.walk(ast.parse(module.read_text(encoding="utf-8")))))
-    ] == [name(SLURM / "times.py")]
+    assert [name(module) for module in MODULES if any(map(is_clock, nodes(module)))] == [name(SLURM / "times.py")]
 
 
 def is_clock(node: ast.AST) -> bool:
     """Return whether an expression writes hours and minutes: `f"{hours:02}:{minutes:02}"`."""
-    if not isinstance(node, ast.JoinedStr):
+    if not isinstance(node, ast.JoinedStr) or len(node.values) < 3:
         return False
     return ":02}:{" in ast.unparse(node)
 
@@ -93,9 +90,10 @@ ON_NODES = ("elastic-check.j2", "drain.sh", "reserve.sh")
 
 def patterns(module: Path) -> Iterator[str]:
     """Yield the regular expressions of a module."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
-            yield from (ast.unparse(argument) for argument in node.args)
+    for node in nodes(module):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"))):
+                yield from (ast.unparse(argument) for argument in node.args)
 
 
 def test_each_kind_of_record_has_one_reader() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import sources
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("gpupool", "roles", "deploys")
@@ -42,7 +43,7 @@ _MEMBERSHIP = (ast.In, ast.NotIn, ast.Eq, ast.NotEq)
 def modules() -> dict[str, ast.Module]:
     """Return the modules by their paths."""
     files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in files}
+    return {str(path.relative_to(ROOT)): sources.tree(path) for path in files}
 
 
 def test_no_code_branches_on_the_words_of_a_message() -> None:

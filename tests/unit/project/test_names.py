@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import tree
 
 ROOT = Path(__file__).parents[3]
 PRONOUNS = {"it", "words", "said", "found"}
@@ -21,9 +22,9 @@ def is_pronoun(name: str) -> bool:
     return name.strip("_").lower() in PRONOUNS
 
 
-def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def names(code: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield the line and the name of each parameter, of each attribute that is set or used, and of each class."""
-    for node in ast.walk(tree):
+    for node in ast.walk(code):
         match node:
             case ast.arg(arg=name) | ast.ClassDef(name=name):
                 yield node.lineno, name
@@ -68,8 +69,7 @@ def test_in_a_comprehension_it_is_no_name() -> None:
 def test_no_pronoun_is_a_name(folder: str) -> None:
     wrong = []
     for module in modules(folder):
-        tree = ast.parse(module.read_text(encoding="utf-8"))
-        used = [*names(tree), *((1, part) for part in module.relative_to(ROOT).with_suffix("").parts)]
+        used = [*names(tree(module)), *((1, part) for part in module.relative_to(ROOT).with_suffix("").parts)]
         wrong += [f"{module.relative_to(ROOT)}:{line}: {name}" for line, name in used if is_pronoun(name)]
     assert modules(folder) != []
     assert wrong == []

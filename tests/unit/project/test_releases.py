@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import tree
 
 ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "gpupool/slurm/releases.py"
@@ -14,11 +15,10 @@ TABLE = ROOT / "gpupool/slurm/releases.py"
 _RELEASE = re.compile(r"(?<![\d.])2\d\.(?:02|05|08|11)(?!\d)")
 
 
-def literals(text: str) -> Iterator[int]:
+def literals(code: ast.Module) -> Iterator[int]:
     """Return the lines of a module with a string that names a release of Slurm, without docstrings."""
-    tree = ast.parse(text)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    docstrings = {id(node.value) for node in ast.walk(code) if isinstance(node, ast.Expr)}
+    for node in ast.walk(code):
         if isinstance(node, ast.Constant) and id(node) not in docstrings and _RELEASE.search(str(node.value)):
             yield node.lineno
 
@@ -30,9 +30,9 @@ def modules(*folders: str) -> list[Path]:
 
 def test_only_the_table_names_releases_of_slurm() -> None:
     named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path != TABLE
-             for line in literals(path.read_text())]  # fmt: skip
+             for line in literals(tree(path))]  # fmt: skip
     assert named == []
-    assert list(literals(TABLE.read_text()))
+    assert list(literals(tree(TABLE)))
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,20 @@ def test_only_the_table_names_releases_of_slurm() -> None:
     ],
 )
 def test_a_release_is_found_in_any_string(text: str) -> None:
-    assert list(literals(text)) == [1]
+    assert list(literals(ast.parse(text))) == [1]
 
 
 @pytest.mark.parametrize(
     "text", ['"""Works on 22.05."""', "# 24.11\nx = '22.04'", "x = '122.05'", "x = '1.24.05'", "def f():\n  'as 24.11'"]
 )
 def test_docstrings_comments_and_other_versions_may_stay(text: str) -> None:
-    assert list(literals(text)) == []
+    assert list(literals(ast.parse(text))) == []
 
 
 def test_the_ground_floor_imports_itself_and_the_standard_library_only() -> None:
     wrong = []
     for path in modules("gpupool/slurm"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             wrong += [

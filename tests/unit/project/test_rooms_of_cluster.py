@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import nodes
 
 ROOT = Path(__file__).parents[3]
 CLUSTER = ROOT / "gpupool" / "cluster"
@@ -26,7 +27,7 @@ def modules(room: str) -> list[Path]:
 
 def imported(module: Path) -> Iterator[str]:
     """Yield the full name of each module that a module imports, and of each name imported from a package."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in nodes(module):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import nodes
 
 COMPILE = Path(__file__).parents[3] / "gpupool" / "compile"
 SLURM = sorted((COMPILE / "slurm").rglob("*.py"))
@@ -14,7 +15,7 @@ LOW = ("containers", "lua", "of_user", "programs", "template")
 
 def imported(module: Path) -> Iterator[str]:
     """Yield the modules of compile that a module imports, `gpupool.compile.lua` for a name in `compile`, too."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpupool.compile"):
             whole = node.module == "gpupool.compile"
             yield from (f"{node.module}.{alias.name}" for alias in node.names) if whole else (str(node.module),)

@@ -130,12 +130,11 @@ def test_a_removal_that_is_stopped_ends_with_the_command_that_removes_the_rest(s
     assert "Traceback" not in told
 
 
-#: A layer, and a test of it that has temporary files.
+#: A layer, and a test of it that leaves something when it is killed: temporary files alone, which `roles` and `wheel`
+#: leave, too; and a trial of slurm.conf.
 SELECTIONS = {
     "unit": "tests/unit/cli/test_commands.py::test_init_overwrites_nothing",
     "operations": "tests/operations/test_trial.py::test_what_slurmctld_reads_and_costs_no_job_is_accepted",
-    "roles": "tests/roles/test_password.py::test_a_password_of_the_users_own_stays",
-    "wheel": "tests/wheel/test_wheel.py::test_the_source_distribution_holds_it_once",
 }
 
 

@@ -7,9 +7,8 @@ import pytest
 from hostlists import each
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin.accounting import short_graces
@@ -35,7 +34,7 @@ PARTITION = {
 
 @cache
 def _cluster(name: str) -> Cluster:
-    return load(INVENTORY / name)
+    return cluster_at(INVENTORY / name)
 
 
 def _made(name: str, version: Supported = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 
 import gpupool.rehearsal
-from gpupool.cluster.load import load
 from gpupool.cluster.units import parse_duration as duration
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import (
@@ -38,7 +37,7 @@ OURS = [
 
 
 def expected(name: str) -> Expected:
-    return Expected(load(INVENTORIES / name))
+    return Expected(cluster_at(INVENTORIES / name))
 
 
 SKYNET, EXAMPLE = expected("skynet"), expected("example")

@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 from pace import until
 from ssh_server import LOCAL, Server, serving
 
-from gpupool.cluster.load import load
 from gpupool.errors import GpupoolError
 from gpupool.remote import lock
 from gpupool.remote.lease import leased
@@ -34,7 +33,7 @@ def nodes(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> It
         f"  UserKnownHostsFile {server.data['ssh_known_hosts_file']}\n"
     )
     config.chmod(0o600)
-    cluster = load(SMALL)
+    cluster = cluster_at(SMALL)
     at = {name: replace(node, address=LOCAL) for name, node in cluster.nodes.items()}
     with Nodes.of(Target(replace(cluster, nodes=at), None, {})) as nodes:
         yield nodes

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 from ssh_server import LOCAL, Server, serving
 
-from gpupool.cluster.load import load
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
@@ -64,7 +63,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     sudo.write_text(SUDO)
     sudo.chmod(stat.S_IRWXU)
     monkeypatch.setenv("PATH", f"{sudo.parent}{os.pathsep}{os.environ['PATH']}")
-    cluster = load(SMALL)
+    cluster = cluster_at(SMALL)
     nodes = {name: replace(node, address=LOCAL) for name, node in cluster.nodes.items()}
     target = Target(replace(cluster, nodes=nodes), None, {})
     with (

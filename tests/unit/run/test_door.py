@@ -7,9 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.engine.report import HostReport, NodeHost, Report
 from gpupool.run import door as module
 from gpupool.run.door import SITE, Door
@@ -55,7 +54,7 @@ def awake(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
 
 @pytest.fixture
 def door(tmp_path: Path) -> Door:
-    return Door(Target(load(SMALL), None, {}, tmp_path), "apply")
+    return Door(Target(cluster_at(SMALL), None, {}, tmp_path), "apply")
 
 
 def test_nodes_asleep_are_passed_over_and_named(door: Door, calls: list[Call]) -> None:

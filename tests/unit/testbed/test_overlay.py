@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -54,7 +54,7 @@ def test_no_labs_no_shares() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_names_stay(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
     assert tuple(twin.nodes) == cluster.testbed_nodes
     for name, node in twin.nodes.items():
@@ -164,7 +164,7 @@ def test_a_mount_holds_what_lies_on_it_and_nothing_beside(skynet: Cluster) -> No
 
 
 def test_storage_of_others_has_homes_in_a_testbed() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     server = cluster.nodes["storage"]
     assert not server.managed
     twin = stand_in(cluster, cgroup="v2", keys=("ssh-ed25519 AAAA here",))
@@ -178,7 +178,7 @@ def test_storage_of_others_has_homes_in_a_testbed() -> None:
 
 
 def test_singularity_is_of_another_suite_where_the_testbed_says_so() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     twin = stand_in(cluster, cgroup="v2")
     node = twin.nodes["nv-ai-01"]
     assert fetched_for(cluster, node)

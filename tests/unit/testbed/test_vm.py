@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -208,7 +209,7 @@ def test_where_all_compute_nodes_are_machines_nothing_is_claimed(stores: Cluster
 
 
 def test_a_node_larger_than_a_machine_is_claimed() -> None:
-    skynet = load(ROOT / "inventory" / "skynet")
+    skynet = cluster_at(ROOT / "inventory" / "skynet")
     compute = [name for name in skynet.testbed_nodes if skynet.nodes[name].has("compute")]
     twin = stand_in(skynet, cgroup="v1", machines=compute)
     assert (twin.drivers.cpus, twin.drivers.cgroup) == ("claimed", "v2")
@@ -216,7 +217,7 @@ def test_a_node_larger_than_a_machine_is_claimed() -> None:
 
 
 def test_compute_nodes_of_both_kinds_need_one_version_of_control_groups() -> None:
-    skynet = load(ROOT / "inventory" / "skynet")
+    skynet = cluster_at(ROOT / "inventory" / "skynet")
     compute = [name for name in skynet.testbed_nodes if skynet.nodes[name].has("compute")]
     with pytest.raises(TestbedError, match=f"--vm {','.join(compute)}"):
         stand_in(skynet, cgroup="v1", machines=compute[:1])

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.upgrade import steps
 
-CLUSTER = load(SMALL)
+CLUSTER = cluster_at(SMALL)
 
 
 class Recorder:

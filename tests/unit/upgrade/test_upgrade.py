@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from changing import change_of
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
@@ -19,13 +18,13 @@ from gpupool.target import Target
 from gpupool.upgrade import prepare
 from gpupool.upgrade.order import batches, daemons, ensure_upgradable, stages
 
-CLUSTER = load(SMALL)
+CLUSTER = cluster_at(SMALL)
 WORK = {name: [change_of("Slurm | slurmd")] for name in CLUSTER.nodes}
 
 
 def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
     """The backup controller of SkyNet is also a compute node: its slurmd may not be newer than slurmctld."""
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(INVENTORY / "skynet")
     chosen = ["sky1", "a40-01", "vicki", "marvin"]
     found = [(stage.kind, [node.name for node in stage.nodes]) for stage in stages(cluster, chosen)]
     assert found == [

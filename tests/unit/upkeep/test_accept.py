@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from fake_controller import FakeController
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.remote.controller import RefusedError
@@ -159,7 +158,7 @@ def test_where_every_qos_has_limits_root_has_its_own(ready: FakeController) -> N
     assert not any("--qos" in job for job in ready.did("^srun"))
 
 
-NODE = load(SMALL).nodes["gpu-1"]
+NODE = cluster_at(SMALL).nodes["gpu-1"]
 FINE = NodeState(frozenset({"IDLE"}), cpus=NODE.cpus, memory=NODE.memory or 0, gres="gpu:a40:8(S:0)")
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from fake_controller import FakeController
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 from recorded import RELEASES, Answer, transcript
 
-from gpupool.cluster.load import load
 from gpupool.target import Target
 
 #: Keys that depend on the moment, or on the machine of the recording.
@@ -23,7 +22,7 @@ def steady(answer: Answer) -> Answer:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_each_answer_is_the_recorded_one(release: str, tmp_path: Path) -> None:
-    fake = FakeController(Target(load(SMALL), None, {}), tmp_path, release).slurm
+    fake = FakeController(Target(cluster_at(SMALL), None, {}), tmp_path, release).slurm
     for node in fake.nodes.values():
         node.memory, node.gres = 508559, "gpu:a40:8"
     for step in transcript(release):
@@ -49,7 +48,7 @@ def test_each_answer_is_the_recorded_one(release: str, tmp_path: Path) -> None:
 
 
 def test_a_command_that_the_fake_does_not_know_fails_the_test(tmp_path: Path) -> None:
-    controller = FakeController(Target(load(SMALL), None, {}), tmp_path)
+    controller = FakeController(Target(cluster_at(SMALL), None, {}), tmp_path)
     with pytest.raises(AssertionError, match="does not know: scontrol show burst"):
         controller.ask("scontrol", "show", "burst")
     with pytest.raises(AssertionError, match="does not know: rm -rf /"):

@@ -89,7 +89,8 @@ def test_a_test_job_that_fails_leaves_the_node_drained(run: Run) -> None:
 # Jobs
 
 
-def test_a_node_with_a_job_is_not_changed_before_the_job_has_ended(run: Run) -> None:
+def test_a_node_with_a_job_is_not_changed_before_the_job_has_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpupool.upkeep.drain.LOOK_SECONDS", 60.0)  # each look starts programs
     job = run.slurm.run_job(ONE)
     run.clock.after(3600, lambda: run.slurm.jobs.remove(job))
     began = run.clock.now
@@ -152,7 +153,8 @@ def test_with_reboot_every_node_reboots_once_and_one_that_has_since_the_beginnin
     assert [text.split()[-1] for text in run.fake.did("^scontrol reboot")] == [ONE]
 
 
-def test_a_node_that_stays_away_has_failed_after_its_time(run: Run) -> None:
+def test_a_node_that_stays_away_has_failed_after_its_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpupool.upkeep.drain.LOOK_SECONDS", 60.0)  # each look starts programs
     run.slurm.nodes[ONE].comes_back = False
     began = run.clock.now
     run.fake.needs[ONE] = "packages ask for a reboot"

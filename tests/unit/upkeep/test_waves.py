@@ -4,9 +4,8 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.upkeep.shares import Share, losses, shares_of, worst
 from gpupool.upkeep.waves import Bounds, next_nodes, too_much
 
@@ -65,7 +64,7 @@ def test_failed_nodes_keep_their_places() -> None:
 
 
 def test_a_lab_that_owns_all_gpus_of_a_pool_lacks_those_of_a_node_that_is_out() -> None:
-    cluster = load(SMALL)
+    cluster = cluster_at(SMALL)
     shares = shares_of(cluster)
     assert [(share.account, share.owned, dict(share.at)) for share in shares] == [
         ("red", 10, {"gpu-1": 8, "gpu-2": 8}),

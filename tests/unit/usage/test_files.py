@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inventories import INVENTORY, STORED
+from inventories import INVENTORY, STORED, cluster_at
 from yaml import safe_dump, safe_load
 
 from gpupool.cluster.load import load
@@ -38,7 +38,7 @@ def test_each_server_counts_its_own_spaces_scratch_and_datasets_but_no_homes_and
 
 
 def test_an_export_that_nobodys_directory_and_no_link_is_on_is_not_counted() -> None:
-    assert counted(load(STORED)) == {"fs1": ["/mnt/red", "/mnt/blue"], "fs2": ["/mnt/scratch"]}
+    assert counted(cluster_at(STORED)) == {"fs1": ["/mnt/red", "/mnt/blue"], "fs2": ["/mnt/scratch"]}
 
 
 @pytest.mark.promise("SKY-097")
@@ -68,7 +68,7 @@ SPARED = ("/prj", "/var/spool/slurmctld")
 
 @pytest.mark.promise("SDU-009")
 def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() -> None:
-    cluster = load(INVENTORY / "santos-dumont")
+    cluster = cluster_at(INVENTORY / "santos-dumont")
     by_node = {name: jobs_for(cluster, node).purge for name, node in cluster.nodes.items()}
     rule = Purged("/scratch", 60 * 86400, 86400, keep=2, spared=SPARED)
     assert {name: rules for name, rules in by_node.items() if rules} == {"sdumont-fs": (rule,)}

@@ -5,13 +5,13 @@ from typing import Any
 
 import inventories
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.system.driver import driver_for
 from gpupool.facts.script import END
 from gpupool.verify import test_node_driver
 
-EXAMPLE = load(inventories.INVENTORY / "example")
+EXAMPLE = cluster_at(inventories.INVENTORY / "example")
 NODE = EXAMPLE.nodes["a40-01"]
 RIGHT = "550.163.01-2"
 

@@ -4,9 +4,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
 from gpupool.compile.slurm.conf import slurm_conf
@@ -76,7 +75,7 @@ def test_people_belong_to_their_lab(skynet: Cluster) -> None:
 
 @pytest.mark.promise("AAU-034")
 def test_a_grant_ends_after_its_day() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     user = next(user for user in cluster.users.values() if user.entry.grants)
     (grant,) = user.entry.grants
 
@@ -140,7 +139,7 @@ def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_every_default_is_one_of_the_users_own(folder: str) -> None:
-    wanted = entities(load(INVENTORY / folder))
+    wanted = entities(cluster_at(INVENTORY / folder))
     for name, user in wanted["users"].items():
         assert user["default_account"] in user["accounts"]
         for values in user["accounts"].values():
@@ -151,7 +150,7 @@ def test_every_default_is_one_of_the_users_own(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     words = slurm_conf(cluster).split()
     named = {qos for word in words if word.startswith(("QOS=", "AllowQos=")) for qos in word.split("=")[1].split(",")}
     assert named <= set(entities(cluster)["qos"])
@@ -159,7 +158,7 @@ def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_the_operation_takes_it(folder: str) -> None:
-    wanted = entities(load(INVENTORY / folder))
+    wanted = entities(cluster_at(INVENTORY / folder))
     assert set(normal(wanted)["accounts"]) == set(wanted["accounts"])
 
 
@@ -249,7 +248,7 @@ PATIENT = ("{default: true}", "{default: true}\n  patient: {over_limit: wait}")
 
 
 def test_without_limits_on_jobs_slurms_own_qos_is_left_alone() -> None:
-    assert entities(load(INVENTORY / "santos-dumont"))["qos"] == {}
+    assert entities(cluster_at(INVENTORY / "santos-dumont"))["qos"] == {}
 
 
 def test_a_partition_cannot_raise_the_number_of_submitted_jobs(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from inventories import INVENTORY, changed
+from inventories import INVENTORY, changed, cluster_at
 from submitted import LUAS, NO_VAL, Plugin
 
 from gpupool.cluster.load import load
@@ -31,7 +31,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
     lua: ModuleType = request.param
     file = tmp_path / "budgets"
     file.write_text(f"{int(time.time())}\n{LINES}")
-    text = job_submit_lua(load(INVENTORY / "santos-dumont"))
+    text = job_submit_lua(cluster_at(INVENTORY / "santos-dumont"))
     assert text is not None
     return Plugin(text.replace(FILE, str(file)), lua, PARTITIONS)
 
@@ -129,7 +129,7 @@ def test_a_job_without_an_end_is_refused(project: Plugin) -> None:
 
 @pytest.mark.promise("SDU-027")
 def test_slurm_never_forgets_what_was_used_and_every_job_has_an_end() -> None:
-    cluster = load(INVENTORY / "santos-dumont")
+    cluster = cluster_at(INVENTORY / "santos-dumont")
     text = slurm_conf(cluster)
     for line in ("PriorityDecayHalfLife=0", "PriorityUsageResetPeriod=NONE", "PriorityCalcPeriod=1"):
         assert f"\n{line}\n" in text
@@ -137,13 +137,13 @@ def test_slurm_never_forgets_what_was_used_and_every_job_has_an_end() -> None:
     assert text.count(" DefaultTime=") == len(cluster.partitions)
     assert " MaxTime=20 DefaultTime=20 " in text
     assert entities(cluster)["accounts"]["projeto"]["GrpTRESMins"] == {"billing": 100_000 * 60}
-    others = slurm_conf(load(INVENTORY / "skynet"))
+    others = slurm_conf(cluster_at(INVENTORY / "skynet"))
     assert "Decay" not in others
     assert "DefaultTime" not in others
 
 
 def test_heads_have_the_table_and_controllers_what_tells_the_plugin() -> None:
-    cluster = load(INVENTORY / "santos-dumont")
+    cluster = cluster_at(INVENTORY / "santos-dumont")
     paths = {name: {file.path for file in files_of(cluster, node, "budgets")} for name, node in cluster.nodes.items()}
     assert COMMAND in paths["login"]
     assert not {SERVICE, TIMER} & paths["login"]

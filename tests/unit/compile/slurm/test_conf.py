@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from hostlists import each
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
 from gpupool.compile.slurm.accounting import entities
@@ -195,7 +194,7 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     assert down is not None
     # the highest job without GPUs, the threshold for reservations, the lowest job with GPUs
     assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
-    santos = settings(slurm_conf(load(INVENTORY / "santos-dumont")))
+    santos = settings(slurm_conf(cluster_at(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
     assert "SchedulerParameters" not in santos
 
@@ -387,12 +386,12 @@ def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: 
 
 
 def test_a_cluster_without_a_fence_says_so() -> None:
-    assert settings(cgroup_conf(load(INVENTORY / "arandu")))["ConstrainDevices"] == "no"
+    assert settings(cgroup_conf(cluster_at(INVENTORY / "arandu")))["ConstrainDevices"] == "no"
 
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_no_file_has_a_hole(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
     for either in (cluster, twin):
         for node in either.nodes.values():

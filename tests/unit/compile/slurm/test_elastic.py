@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -33,7 +33,7 @@ def cloudy(tmp_path: Path) -> Cluster:
 
 @pytest.mark.promise("GCP-033")
 def test_nodes_of_a_cloud_sleep_also_in_a_testbed() -> None:
-    cluster = load(INVENTORY / "gcp-slurm")
+    cluster = cluster_at(INVENTORY / "gcp-slurm")
     for each in (cluster, stand_in(cluster, cgroup="v2")):
         assert {row["State"] for row in rows(slurm_conf(each), "NodeName").values()} == {"CLOUD"}
         assert each.cloud
@@ -54,7 +54,7 @@ def test_only_elastic_nodes_sleep(cloudy: Cluster) -> None:
 
 
 def test_who_waits_for_others_to_start_has_the_time() -> None:
-    cluster = load(INVENTORY / "gcp-slurm")
+    cluster = cluster_at(INVENTORY / "gcp-slurm")
     assert cluster.cloud
     assert cluster.cloud.starting == 2
     without = cluster.policies.model_copy(update={"reboot_only_idle": False})

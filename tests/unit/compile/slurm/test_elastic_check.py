@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile import files_of
 from gpupool.compile.slurm.elastic import CHECK, STALE, STAMP
 from gpupool.unix import APPLY_LOCK
@@ -20,7 +19,7 @@ Run = Callable[[str], int]
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
     """A node in a folder whose last apply was `aa11`."""
-    cluster = load(INVENTORY / "gcp-slurm")
+    cluster = cluster_at(INVENTORY / "gcp-slurm")
     text = next(file.text for file in files_of(cluster, cluster.nodes[NODE], "elastic") if file.path == CHECK)
     for path, name in ((STAMP, "stamp"), (APPLY_LOCK, "lock"), ("/var/spool/slurmd/conf-cache/slurm.conf", "conf")):
         assert path in text

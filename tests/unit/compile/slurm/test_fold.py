@@ -2,11 +2,10 @@
 
 import pytest
 from hostlists import each
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.fold import node_lines
 
@@ -23,7 +22,6 @@ def line(name: str, machine: str | None, address: str | None, rest: str) -> str:
     return " ".join([*(f"{key}={value}" for key, value in keys.items() if value), *([rest] if rest else [])])
 
 
-@settings(max_examples=300)
 @given(st.lists(NODES, max_size=12))
 def test_folded_lines_mean_what_they_mean_in_a_line_each(nodes: list[tuple[str, str | None, str | None, str]]) -> None:
     plain = [line(*node) for node in nodes]
@@ -54,7 +52,7 @@ def test_who_differs_in_anything_has_a_line_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py")))
 def test_every_node_of_an_inventory_is_in_its_slurm_conf_in_order(name: str) -> None:
-    cluster = load(INVENTORY / name)
+    cluster = cluster_at(INVENTORY / name)
     lines = [line for line in slurm_conf(cluster).splitlines() if line.startswith("NodeName=")]
     rows = [row for line in lines for row in each(line)]
     compute = cluster.having("compute")

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, STORED, changed
+from inventories import INVENTORY, STORED, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.slurm import jobs
@@ -100,7 +99,7 @@ def test_variables_of_the_inventory_are_set_once_a_job(tmp_path: Path, task: Cal
 
 @pytest.mark.promise("SDU-013")
 def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
-    cluster = load(INVENTORY / "santos-dumont")
+    cluster = cluster_at(INVENTORY / "santos-dumont")
     text = programs(cluster, cluster.having("compute")[0].name)[jobs.TASK_PROLOG]
     assert '"export SCRATCH="/scratch/"$gpupool_account"/"$gpupool_user"' in text
     assert '"export PYTHONUSERBASE="/scratch/"$gpupool_account"/"$gpupool_user"/.local' in text

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import SMALL
+from inventories import SMALL, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.accounting import entities
 from gpupool.operations.accounting import normal
 
-CLUSTER = load(SMALL)
+CLUSTER = cluster_at(SMALL)
 MINUTES = st.integers(1, 500_000)
 COUNTS = st.one_of(st.none(), st.integers(0, 10_000))
 TRES = ("gpu", "cpu", "mem", "nodes", "billing")

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 from made_up import after
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.conf import slurm_conf
@@ -109,17 +108,17 @@ def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_differe
 
 @pytest.mark.parametrize("folder", ALL)
 def test_every_key_that_is_written_is_one_that_its_slurm_knows(folder: str) -> None:
-    assert list(unknown_keys(load(INVENTORY / folder))) == []
+    assert list(unknown_keys(cluster_at(INVENTORY / folder))) == []
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_key_that_is_written_for_a_release_is_one_that_it_knows(release: str) -> None:
-    assert list(unknown_keys(of_version(load(INVENTORY / "skynet"), release))) == []
+    assert list(unknown_keys(of_version(cluster_at(INVENTORY / "skynet"), release))) == []
 
 
 @pytest.mark.parametrize("older", RELEASES)
 def test_a_release_between_two_has_the_files_of_the_older_one(older: str) -> None:
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(INVENTORY / "skynet")
     made = after(older)
     for files in (slurm_conf, cgroup_conf, gres_conf, job_submit_lua):
         assert files(of_version(cluster, made)) == files(of_version(cluster, older))

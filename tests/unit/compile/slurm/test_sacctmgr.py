@@ -4,9 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.sacctmgr import written
 
@@ -46,7 +45,7 @@ def words(fields: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("name", INVENTORIES)
 def test_every_entity_is_there_with_all_that_is_said_of_it(name: str) -> None:
-    wanted = entities(load(INVENTORY / name))
+    wanted = entities(cluster_at(INVENTORY / name))
     found = read(written(wanted))
     assert found.pop(("Cluster", wanted["cluster"], "")) == {}
     for qos, fields in wanted["qos"].items():

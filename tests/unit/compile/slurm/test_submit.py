@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from inventories import cluster_at
 from submitted import ALL, LUAS, MEMORY, NO_VAL16, PARTITIONS, REPLACES, Plugin, plugin, pool
 
-from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.compile.slurm.submit import job_submit_lua, wanted
 
@@ -72,7 +72,7 @@ def test_each_rule_works_alone(
 @pytest.mark.parametrize("name", INVENTORIES)
 @pytest.mark.parametrize("luas", LUAS)
 def test_every_inventory_has_a_plugin_that_loads(name: str, luas: ModuleType) -> None:
-    cluster = load(ROOT / "inventory" / name)
+    cluster = cluster_at(ROOT / "inventory" / name)
     on = {node.name for node in cluster.nodes.values() for file in files_for(cluster, node) if "submit" in file.path}
     assert on == ({node.name for node in cluster.controllers} if wanted(cluster) else set())
     if text := job_submit_lua(cluster):

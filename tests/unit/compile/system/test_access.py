@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pam
 import pytest
-from inventories import INVENTORY, SMALL, changed
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -50,14 +50,14 @@ def test_who_gets_in(inventory: str, wanted: dict[str, str]) -> None:
 
 
 def test_the_stack_is_put_before_sshd_is_told_of_it() -> None:
-    cluster = load(INVENTORY / "example")
+    cluster = cluster_at(INVENTORY / "example")
     paths = [file.path for file in files_of(cluster, cluster.nodes["a40-01"], "ssh")]
     assert paths == [PAM, DROP_IN]
 
 
 @pytest.mark.promise("AAU-015")
 def test_a_gateway_forwards_to_the_nodes_that_it_is_for() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     address = cluster.nodes["ai-pilot"].address
     wanted = ("ai-pilot:22", "ai-pilot.srv.aau.dk:22", f"{address}:22")
     assert forwards_to(cluster, cluster.nodes["sshgw"]) == wanted
@@ -80,7 +80,7 @@ def test_what_sshd_cannot_do_is_refused(debian: str, tmp_path: Path) -> None:
 @pytest.fixture
 def stack(tmp_path: Path) -> Path:
     """The PAM stack of a node of the example, and Debian's own, which record that they were called."""
-    text = text_of(load(INVENTORY / "example"), "a40-01", PAM)
+    text = text_of(cluster_at(INVENTORY / "example"), "a40-01", PAM)
     text = text.replace("user in root", f"user in root:{ADMIN}").replace("ingroup sudo", f"ingroup {OPERATOR}")
     # modules that this machine's process may not use
     text = re.sub(r"pam_(loginuid|keyinit|motd|mail|limits|env|nologin|selinux)\.so.*", "pam_permit.so", text)
@@ -150,7 +150,7 @@ def test_the_module_is_told_that_it_is_meant() -> None:
 
 @pytest.mark.promise("SDU-031")
 def test_compute_nodes_take_the_word_of_heads_where_the_inventory_says_so() -> None:
-    cluster = load(INVENTORY / "santos-dumont")
+    cluster = cluster_at(INVENTORY / "santos-dumont")
     settings = text_of(cluster, "sdumont4000", DROP_IN).splitlines()
     assert {"HostbasedAuthentication yes", "IgnoreRhosts yes", "IgnoreUserKnownHosts yes"} <= set(settings)
     assert text_of(cluster, "sdumont4000", TRUSTED_HOSTS).split() == ["10.70.1.1", "login", "login.sdumont.lncc.br"]
@@ -159,7 +159,7 @@ def test_compute_nodes_take_the_word_of_heads_where_the_inventory_says_so() -> N
     for node in ("login", "sdumont-ctl", "sdumont-fs"):
         assert "Hostbased" not in text_of(cluster, node, DROP_IN)
         assert not text_of(cluster, node, TRUSTED_HOSTS)
-    others = load(INVENTORY / "skynet")
+    others = cluster_at(INVENTORY / "skynet")
     assert not [node for node in others.nodes if "Hostbased" in text_of(others, node, DROP_IN)]
     assert not text_of(others, "sky1", client)
 

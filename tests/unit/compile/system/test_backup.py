@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.system import backup
 
@@ -27,4 +26,4 @@ def test_the_program_comes_with_its_settings_command_service_and_timer(tmp_path:
 def test_nodes_with_nothing_to_back_up_get_nothing(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path / "backup", BACKUP)
     assert list(backup.files(cluster, cluster.nodes["gpu-1"])) == []
-    assert list(backup.files(load(SMALL), load(SMALL).nodes["ctl"])) == []
+    assert list(backup.files(cluster_at(SMALL), cluster_at(SMALL).nodes["ctl"])) == []

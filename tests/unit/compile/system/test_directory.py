@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from inventories import SMALL, changed
+from inventories import SMALL, changed, cluster_at
 
-from gpupool.cluster.load import examine, load
+from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.slurm.accounting import entities
@@ -36,7 +36,7 @@ def settings(cluster: Cluster, node: str = "ctl") -> dict[str, str]:
 
 
 def test_without_a_directory_a_node_has_nothing_of_it() -> None:
-    cluster = load(SMALL)
+    cluster = cluster_at(SMALL)
     for node in cluster.nodes.values():
         assert files_of(cluster, node, "directory") == []
         assert not {name for name in packages_for(cluster, node) if "sss" in name}

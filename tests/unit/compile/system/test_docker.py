@@ -8,8 +8,8 @@ from pathlib import Path
 
 import inventories
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.software import Image
 from gpupool.compile import files_of
@@ -20,7 +20,7 @@ from gpupool.compile.system.people import managed_groups, people_for
 from gpupool.compile.template import fill
 from gpupool.testbed.overlay import stand_in
 
-ARANDU = load(inventories.INVENTORY / "arandu")
+ARANDU = cluster_at(inventories.INVENTORY / "arandu")
 # a fake docker with containers and images as lines of files: id, name, status, image, ended, created, image's id
 DOCKER = r"""#!/bin/sh
 cd "$STATE" || exit 9

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import inventories
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, SETTINGS, driver_for
@@ -15,7 +15,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.nvidia.tables import branches, distributions
 from gpupool.testbed.overlay import stand_in
 
-EXAMPLE = load(inventories.INVENTORY / "example")
+EXAMPLE = cluster_at(inventories.INVENTORY / "example")
 
 
 def text(cluster: Cluster, node: str, path: str) -> str:
@@ -64,7 +64,7 @@ def test_a_branch_is_pinned_above_whatever_is_installed() -> None:
 
 @pytest.mark.promise("SKY-182")
 def test_skynets_pin_is_the_driver_of_cuda_11_2() -> None:
-    assert "Pin: version 460.*\n" in text(load(inventories.INVENTORY / "skynet"), "a40-01", PINS)
+    assert "Pin: version 460.*\n" in text(cluster_at(inventories.INVENTORY / "skynet"), "a40-01", PINS)
     assert branches()["460"].cuda == "11.2"
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, STORED, changed
+from inventories import INVENTORY, STORED, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.exports import exports_file, exports_for, nfs_conf
 from gpupool.compile.system.storage import mounts_for, stand_ins_for
@@ -30,7 +29,7 @@ def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
 @pytest.mark.promise("SKY-083")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     for mount in cluster.mounts:
         server = cluster.nodes[mount.server]
         given = [export for export in exports_for(cluster, server) if export.path == mount.path]
@@ -84,7 +83,7 @@ def test_an_exports_own_options_come_after_ours(stored: Cluster) -> None:
 
 
 def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
-    skynet = load(INVENTORY / "skynet")
+    skynet = cluster_at(INVENTORY / "skynet")
     mounts = {mount.path: mount for mount in mounts_for(skynet, skynet.nodes["marvin"])}
     state = mounts.pop("/var/spool/slurm-state")
     # its unit waits for this mount, and systemd would not try a second time
@@ -96,14 +95,14 @@ def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
 
 
 def test_slurmctlds_state_is_beside_no_lab() -> None:
-    skynet = load(INVENTORY / "skynet")
+    skynet = cluster_at(INVENTORY / "skynet")
     (server,) = [mount.server for mount in skynet.mounts if mount.holds(skynet.slurm.state)]
     labs = {name for spaces in skynet.storage.spaces.values() for name in spaces.values()}
     assert not [mount.export for mount in skynet.mounts if mount.server == server and mount.export in labs]
 
 
 def test_a_testbed_exports_nothing_but_from_machines_to_machines() -> None:
-    twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
+    twin = stand_in(cluster_at(INVENTORY / "example"), cgroup="v2")
     files, login = twin.nodes["files"], twin.nodes["login1"]
     assert exports_for(twin, files) == []
     real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files", "a40-01"])))

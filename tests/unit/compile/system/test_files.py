@@ -4,9 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
 from gpupool.compile.system.devices import fake_devices, fences_sessions
@@ -30,7 +29,7 @@ def twin(skynet: Cluster) -> Cluster:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_everybody_knows_everybodys_address(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     lines = [line.split() for line in hosts(cluster).splitlines() if line[:1].isdigit() and not line.startswith("127.")]
     assert {words[1]: words[0] for words in lines} == {
         node.fqdn: node.address for node in cluster.nodes.values() if node.address
@@ -47,7 +46,7 @@ def test_a_host_name_is_never_this_machines_own_loop(skynet: Cluster) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_people_are_the_same_everywhere(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     groups = groups_for(cluster)
     seen = {
         tuple((person.name, person.uid, person.group) for person in people_for(cluster, node))
@@ -69,7 +68,7 @@ def test_homes_are_where_they_are_mounted(skynet: Cluster) -> None:
 
 
 def test_people_without_a_lab_share_a_group() -> None:
-    cluster = load(INVENTORY / "arandu")
+    cluster = cluster_at(INVENTORY / "arandu")
     name, user = next(iter(cluster.users.items()))
     homeless = replace(cluster, users={**cluster.users, name: replace(user, gid=None)})
     assert groups_for(homeless)["people"] == PEOPLE_GID
@@ -102,7 +101,7 @@ def test_links_are_on_those_who_use_them(skynet: Cluster) -> None:
 
 def test_a_directory_of_users_directories_is_everybodys() -> None:
     """Its mode is that of the users' directories; every user must be able to enter it."""
-    cluster = load(INVENTORY / "arandu")
+    cluster = cluster_at(INVENTORY / "arandu")
     assert local_for(cluster, cluster.nodes["dgx01"]) == [Directory("/output", mode="1777")]
     assert local_for(cluster, cluster.controllers[0]) == []
 
@@ -122,7 +121,7 @@ def test_packages(skynet: Cluster) -> None:
 
 def test_sessions_are_kept_from_gpus_only_where_jobs_are(skynet: Cluster) -> None:
     """A user who may open all GPUs through a job is not hindered elsewhere."""
-    arandu = load(INVENTORY / "arandu")
+    arandu = cluster_at(INVENTORY / "arandu")
     assert fences_sessions(skynet, skynet.nodes["a40-01"])
     assert not fences_sessions(skynet, skynet.nodes["marvin"])
     assert not fences_sessions(arandu, arandu.nodes["dgx01"])
@@ -157,7 +156,7 @@ def test_variables_of_ssh_clients_where_they_may_be_sent(skynet: Cluster) -> Non
     assert "AcceptEnv SKY_VSC_LAUNCH\n" in _sshd(skynet, skynet.nodes["sky1"])
     assert "AcceptEnv" not in _sshd(skynet, skynet.nodes["a40-01"])
     assert "PasswordAuthentication yes\n" in _sshd(skynet, skynet.nodes["a40-01"])
-    example = load(INVENTORY / "example")
+    example = cluster_at(INVENTORY / "example")
     assert "PasswordAuthentication no\n" in _sshd(example, example.controllers[0])
 
 
@@ -184,7 +183,7 @@ def test_daemons_come_back(skynet: Cluster) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
+    cluster = cluster_at(INVENTORY / folder)
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
             assert not re.search(r"PRIVATE KEY|StoragePass|password\s*=", file.text, re.IGNORECASE)

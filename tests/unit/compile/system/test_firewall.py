@@ -14,16 +14,15 @@ import packets
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import DevPorts
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules, without
 from gpupool.operations.firewall import admits
 
-CLUSTERS = [load(path.parent) for path in sorted(INVENTORY.glob("*/inventory.py"))]
+CLUSTERS = [cluster_at(path.parent) for path in sorted(INVENTORY.glob("*/inventory.py"))]
 OUTSIDE = IPv4Address("192.0.2.7")
 
 NETWORKS = some.builds(
@@ -54,7 +53,7 @@ def clusters(draw: some.DrawFn) -> Cluster:
 
 
 def test_from_a_gateway_ssh_reaches_the_nodes_that_it_is_for_and_gateways_alone() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     gateway = cluster.nodes["sshgw"].address
     barred = {name for name, node in cluster.nodes.items() if IPv4Network(gateway) in rules(cluster, node).ssh_never}
     assert barred == set(cluster.nodes) - {"ai-pilot", "sshgw"}

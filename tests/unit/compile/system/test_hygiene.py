@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, changed
+from inventories import INVENTORY, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
 from gpupool.compile.system import reaper, reboot, sessions
@@ -26,7 +25,7 @@ def files(cluster: Cluster, node: str, role: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def aau() -> Cluster:
-    return load(INVENTORY / "aau-ai-cloud")
+    return cluster_at(INVENTORY / "aau-ai-cloud")
 
 
 @pytest.mark.promise("SKY-008", "SKY-162")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import inventories
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system.images import LIST, PROGRAM, images_for
 from gpupool.compile.template import fill
 
-AAU, ARANDU = (load(inventories.INVENTORY / name) for name in ("aau-ai-cloud", "arandu"))
+AAU, ARANDU = (cluster_at(inventories.INVENTORY / name) for name in ("aau-ai-cloud", "arandu"))
 SINGULARITY = """#!/bin/sh
 echo "singularity $* cache=$APPTAINER_CACHEDIR" >> "$STATE/done"
 case $4 in */broken) exit 1 ;; esac

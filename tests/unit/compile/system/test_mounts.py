@@ -6,9 +6,8 @@ from shutil import which
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile.system.mounts import unit_name, with_units
 from gpupool.compile.system.storage import mounts_for
 from gpupool.wanted import Mount
@@ -52,7 +51,7 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
 
 @pytest.mark.promise("AAU-053")
 def test_ceph_is_mounted_at_first_access_too() -> None:
-    cluster = load(INVENTORY / "aau-ai-cloud")
+    cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     mounts = [mount for node in cluster.nodes.values() for mount in mounts_for(cluster, node) if mount.fstype == "ceph"]
     assert {(mount.path, mount.automount) for mount in mounts} == {("/user", True)}
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import inventories
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.compile import files_of
 from gpupool.testbed.overlay import stand_in
 
-SKYNET = load(inventories.INVENTORY / "skynet")
+SKYNET = cluster_at(inventories.INVENTORY / "skynet")
 
 
 def texts(node: str) -> dict[str, str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import inventories
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.of_user import in_shell
@@ -16,7 +16,7 @@ from gpupool.compile.system.singularity import PACKAGE, PIN, SCRATCH, SETTINGS, 
 from gpupool.compile.template import fill
 from gpupool.testbed.overlay import spec_of, stand_in
 
-AAU = load(inventories.INVENTORY / "aau-ai-cloud")
+AAU = cluster_at(inventories.INVENTORY / "aau-ai-cloud")
 FROM_SKYNET = "  modules: {enabled: false, src: L353}\n"
 
 

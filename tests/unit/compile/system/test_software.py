@@ -6,10 +6,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, cluster_at
 from lupa import lua54
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.modules import Conda, CondaInstaller, Module
 from gpupool.compile import files_for, files_of, links_for
@@ -32,7 +31,7 @@ def calls(text: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def dumont() -> Cluster:
-    return load(INVENTORY / "santos-dumont")
+    return cluster_at(INVENTORY / "santos-dumont")
 
 
 @pytest.mark.promise("SDU-033", "SDU-035", "SDU-056")
@@ -76,7 +75,7 @@ def test_a_module_file_says_what_the_inventory_says(dumont: Cluster) -> None:
 @pytest.mark.promise("GCP-022", "SKY-181")
 @pytest.mark.parametrize("name", ["gcp-slurm", "skynet"])
 def test_where_users_bring_their_software_nothing_is_installed_for_all(name: str) -> None:
-    cluster = load(INVENTORY / name)
+    cluster = cluster_at(INVENTORY / name)
     for node in cluster.nodes.values():
         assert not [*modules.files(cluster, node), *conda.files(cluster, node)]
         wanted = packages_for(cluster, node)
@@ -165,7 +164,7 @@ STAND_INS = {
     [("myjob", "myproject/results"), ("train_model", "background_job/models"), ("startjupyter.sh", "")],
 )
 def test_arandus_examples_hand_the_jobs_gpu_to_docker_and_keep_results(name: str, kept: str, tmp_path: Path) -> None:
-    cluster = load(INVENTORY / "arandu")
+    cluster = cluster_at(INVENTORY / "arandu")
     files = files_of(cluster, cluster.having("head")[0], "tools")
     text = next(file.text for file in files if file.path.endswith(f"/examples/{name}"))
     for program, does in STAND_INS.items():

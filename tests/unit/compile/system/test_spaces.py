@@ -4,9 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import STORED, changed
+from inventories import STORED, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, members_homes, tops_for
@@ -18,7 +17,7 @@ INVENTORIES = Path(__file__).parents[4] / "inventory"
 
 @pytest.fixture(scope="module")
 def sdumont() -> Cluster:
-    return load(INVENTORIES / "santos-dumont")
+    return cluster_at(INVENTORIES / "santos-dumont")
 
 
 def gid(cluster: Cluster, account: str) -> int:
@@ -132,7 +131,7 @@ def test_an_account_has_a_part_only_where_the_last_directory_above_the_users_is_
 
 
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
-    cluster = load(INVENTORIES / "arandu")
+    cluster = cluster_at(INVENTORIES / "arandu")
     home = cluster.storage.home.model_copy(update={"export": None})
     alone = replace(cluster, storage=cluster.storage.model_copy(update={"home": home}))
     user = next(iter(alone.users.values()))
@@ -142,7 +141,7 @@ def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None
 
 @pytest.mark.promise("ARA-011")
 def test_everybody_finds_a_folder_in_a_directory_of_the_nodes_own() -> None:
-    cluster = load(INVENTORIES / "arandu")
+    cluster = cluster_at(INVENTORIES / "arandu")
     for node in cluster.having("compute"):
         assert {folder.path for folder in folders_for(cluster, node)} == {f"/output/{name}" for name in cluster.users}
 

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, changed
+from inventories import INVENTORY, changed, cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system import manual
@@ -38,7 +37,7 @@ def run(folder: Path, *command: str, **environment: str) -> subprocess.Completed
 
 @pytest.fixture(scope="module")
 def aau() -> Cluster:
-    return load(INVENTORY / "aau-ai-cloud")
+    return cluster_at(INVENTORY / "aau-ai-cloud")
 
 
 def test_every_node_has_the_tools_of_the_inventory(skynet: Cluster) -> None:

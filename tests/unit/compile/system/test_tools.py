@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from inventories import cluster_at
 
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.software import Tool
 from gpupool.compile import files_of
@@ -114,7 +114,7 @@ def test_the_inventory_sets_what_is_not_asked_for(skynet: Cluster, tmp_path: Pat
 
 @pytest.mark.parametrize("name", INVENTORIES)
 def test_it_is_where_the_inventory_wants_it(name: str) -> None:
-    cluster = load(ROOT / "inventory" / name)
+    cluster = cluster_at(ROOT / "inventory" / name)
     where = {node for tool in cluster.tools if tool.name == "sbash" for node in cluster.select(tool.where)}
     files = {name: {file.path for file in files_of(cluster, node, "tools")} for name, node in cluster.nodes.items()}
     assert where == {name for name, paths in files.items() if "/usr/local/bin/sbash" in paths}

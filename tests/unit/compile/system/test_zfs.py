@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY, STORED, changed, copied
+from inventories import INVENTORY, STORED, changed, cluster_at, copied
 
-from gpupool.cluster.load import examine, load
+from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.resolve.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
@@ -86,7 +86,7 @@ def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
 
 @pytest.mark.promise("SKY-083")
 def test_the_size_of_a_zfs_export_is_its_quota() -> None:
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(INVENTORY / "skynet")
     found = {dataset.mountpoint: dataset for node in cluster.nodes.values() for dataset in datasets_for(cluster, node)}
     exports = [
         (mount.path, mount.entry.size) for mount in cluster.mounts if mount.entry.fs == "zfs" and mount.entry.size
@@ -99,7 +99,7 @@ def test_the_size_of_a_zfs_export_is_its_quota() -> None:
 
 @pytest.mark.promise("SKY-052")
 def test_each_home_has_its_quota() -> None:
-    cluster = load(INVENTORY / "skynet")
+    cluster = cluster_at(INVENTORY / "skynet")
     homes = datasets(cluster, "multivac")["nethome"]
     assert homes.user_quotas == {str(user.uid): 30 * GIB for user in cluster.users.values()}
     others = [
@@ -161,7 +161,7 @@ def test_accounts_of_a_tier_without_a_quota_have_none(tmp_path: Path) -> None:
 def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
     assert [dataset.mountpoint for dataset in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]
     assert datasets(stored, "gpu-2")["local/own"].properties == {"quota": str(3 * TIB)}
-    skynet = load(INVENTORY / "skynet")
+    skynet = cluster_at(INVENTORY / "skynet")
     assert "/zfs/testshare" in [dataset.mountpoint for dataset in datasets(skynet, "clippy").values()]
 
 
@@ -171,7 +171,7 @@ def test_nodes_without_pools_have_nothing(stored: Cluster) -> None:
 
 
 def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
-    twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
+    twin = stand_in(cluster_at(INVENTORY / "example"), cgroup="v2")
     files = twin.nodes["files"]
     assert (pools_for(twin, files), datasets_for(twin, files)) == ([], [])
     real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files"])))
