@@ -20,3 +20,12 @@ def deviations(ahead: Mapping[str, float]) -> dict[str, str]:
 def how_far_off(ahead: float) -> str:
     """Return the message about a clock that is `ahead` seconds ahead."""
     return f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; munge refuses it from 300 s on"
+
+
+def fault(clock: float, began: float, ended: float) -> str:
+    """Return the message about a clock that a node read between `began` and `ended`, or "" if it is right.
+
+    All in seconds since 1970. The answer of a slow node makes no clock wrong.
+    """
+    ahead = clock - ended if clock > ended else min(clock - began, 0.0)
+    return how_far_off(ahead) if abs(ahead) > MOST_SECONDS else ""

@@ -1,4 +1,11 @@
-"""The look at a node by `look.sh`, as data: acceptance and verify judge it."""
+"""The look at a node by `look.sh`, as data: acceptance and verify judge it.
+
+Other looks stay apart, because they answer other questions. `programs/health` runs on the node every few minutes: a
+mount that hangs may hold one process there in all, not one per look, and the kernel knows whether the clock is
+synchronised. The facts of a plan ask for hundreds of mounts in one command, each with its own time, and tell a missing
+mount from a dead one (`mounts_alive.sh`); `drift` needs surplus device files, too (`Devices`). `upkeep/gpu_probe.py`
+uses the GPUs in a job. For the models of GPUs and the driver, all of them run one program, `programs/gpus`.
+"""
 
 import json
 from collections.abc import Iterable

@@ -12,7 +12,7 @@ from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.system.devices import stand_in_files
 from gpupool.compile.system.driver import CHECK
 from gpupool.compile.system.storage import used_for
-from gpupool.engine.clock import MOST_SECONDS, how_far_off
+from gpupool.engine import clock
 from gpupool.errors import GpupoolError
 from gpupool.node import look
 from gpupool.node.look import Kind, Look
@@ -118,9 +118,8 @@ def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
         return (str(error),)
     seen = look.read(output)
     problems = [*faults(seen)]
-    # look.sh reads the clock first, after a connection that may have been slow
-    if seen.clock is not None and not began - MOST_SECONDS <= seen.clock <= time.time() + MOST_SECONDS:
-        problems.append(how_far_off(seen.clock - began))
+    if seen.clock is not None and (wrong := clock.fault(seen.clock, began, time.time())):
+        problems.append(wrong)
     return tuple(problems)
 
 

@@ -14,6 +14,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.verify.backend import NodeBackend
+from gpupool.verify.looks import NodeLook, look_at
 
 CHECKS = Path(__file__).parent
 
@@ -63,6 +64,8 @@ class _Checks:
         self.trouble = ""
         self._backend = cache(lambda name: NodeBackend(name, nodes))
         self._connect = cache(lambda name: Host(self._backend(name)))
+        nodes_of = self.target.cluster.nodes
+        self._look = cache(lambda name: look_at(self.target.cluster, nodes_of[name], self._connect(name)))
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
@@ -85,6 +88,10 @@ class _Checks:
     @pytest.fixture
     def host(self, node: Node) -> Host:
         return self._connect(node.name)
+
+    @pytest.fixture
+    def seen(self, node: Node) -> NodeLook:
+        return self._look(node.name)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

@@ -9,8 +9,8 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.people import groups_for
-from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.facts.host_keys import KNOWN, known_in
+from gpupool.verify.looks import NodeLook
 
 
 def test_node_knows_its_own_name(node: Node, host: Host) -> None:
@@ -33,11 +33,8 @@ def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Ho
     assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"
 
 
-def test_clock_is_right(node: Node, host: Host) -> None:
-    began = time.time()
-    clock = float(host.check_output("date +%s.%N"))
-    ahead = clock - (began + time.time()) / 2
-    assert abs(ahead) <= MOST_SECONDS, how_far_off(ahead)
+def test_clock_is_right(node: Node, seen: NodeLook) -> None:
+    assert not seen.clock, seen.clock
 
 
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:

@@ -6,13 +6,14 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.driver import CHECK, driver_for, has_check
 from gpupool.facts.driver import Driver
+from gpupool.verify.looks import NodeLook
 
 
-def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
-    if not has_check(cluster, node):
-        return
-    done = host.run(CHECK)
-    assert done.rc == 0, done.stdout.strip() or done.stderr.strip()
+def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, seen: NodeLook) -> None:
+    if has_check(cluster, node):
+        assert seen.gpus, f"{CHECK} is missing"
+        faults = [check.fault for check in seen.gpus if check.fault]
+        assert not faults, "; ".join(faults)
 
 
 def test_driver_is_the_one_that_is_wanted_and_loaded(cluster: Cluster, node: Node, host: Host) -> None:

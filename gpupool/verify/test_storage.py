@@ -8,23 +8,17 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.compile.system.storage import links_for, theirs_for, used_for
 from gpupool.facts.mounts import mount_of
-from gpupool.node import look
-from gpupool.shell import shell_file
+from gpupool.verify.looks import NodeLook
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths in one command
-_LOOK = shell_file("gpupool.node", "look.sh")
 
 
-def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
-    paths = [mount.path for mount in used_for(cluster, node)]
-    if paths:
-        arguments = look.arguments(_SECONDS, [("mount", path) for path in paths])
-        seen = look.read(host.run(shlex.join(["sh", "-c", _LOOK, "look", *arguments])).stdout)
-        servers = {mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}"
-                   for mount in cluster.mounts}  # fmt: skip
-        faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.of("mount") if mount.fault]
-        assert not faults, f"down: {'; '.join(faults)}"
+def test_storage_answers(cluster: Cluster, node: Node, seen: NodeLook) -> None:
+    servers = {mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}"
+               for mount in cluster.mounts}  # fmt: skip
+    faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.mounts if mount.fault]
+    assert not faults, f"down: {'; '.join(faults)}"
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:

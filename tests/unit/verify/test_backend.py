@@ -1,14 +1,18 @@
 """A node that is lost during its checks fails them at once with the reason; the others are checked."""
 
 import contextlib
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import stand_ins
+from inventories import cluster_at
 from pace import until
 from ssh_server import LOCAL, Server, serving
 from testinfra.host import Host
@@ -19,6 +23,7 @@ from gpupool.remote.nodes import Nodes
 from gpupool.target import Target, find_target
 from gpupool.verify import backend, test_node
 from gpupool.verify.backend import NodeBackend
+from gpupool.verify.looks import look_at
 from gpupool.verify.run import Outcome, run
 
 EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
@@ -98,15 +103,21 @@ def test_words_are_those_of_an_apply() -> None:
     assert backend.LOST == ssh.LOST
 
 
-@pytest.mark.parametrize(("seconds", "message"), [(600, "600 s ahead"), (-600, "600 s behind"), (20, "")])
-def test_a_clock_that_is_off_is_named(seconds: int, message: str) -> None:
-    class Node:
-        def check_output(self, command: str) -> str:
-            return subprocess.check_output(["date", "-d", f"{seconds} seconds", command.split()[1]], text=True)
+@pytest.mark.parametrize(("seconds", "message"), [(600, "s ahead"), (-600, "s behind"), (20, "")])
+def test_a_clock_that_is_off_is_named(tmp_path: Path, seconds: int, message: str) -> None:
+    """A node runs the look itself, with another clock."""
+    stand_ins.put({"date": f'exec /usr/bin/date -d "{seconds} seconds" "$@"'}, tmp_path)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
-    at_all: Any = Node()
+    def run(command: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["sh", "-c", command], env=path, capture_output=True, text=True, check=True)
+
+    host: Any = SimpleNamespace(run=run)
+    cluster = cluster_at(EXAMPLE)
+    node = cluster.nodes["control"]
+    seen = look_at(cluster, node, host)
     with contextlib.nullcontext() if not message else pytest.raises(AssertionError, match=message):
-        test_node.test_clock_is_right(at_all, at_all)
+        test_node.test_clock_is_right(node, seen)
 
 
 def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(node: Server, tmp_path: Path) -> None:
@@ -119,3 +130,5 @@ def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(node: Serv
     assert {outcome.why for outcome in outcomes if outcome.node == first} == {"cannot be reached: no answer in 3 s"}
     assert len([outcome for outcome in outcomes if outcome.node == other]) > 1
     assert not any("reached" in outcome.why for outcome in outcomes if outcome.node == other)
+    # the look at this machine, over ssh
+    assert [outcome.why for outcome in outcomes if (outcome.node, outcome.check) == (other, "clock is right")] == [""]

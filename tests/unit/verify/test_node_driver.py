@@ -7,9 +7,11 @@ import inventories
 import pytest
 from inventories import cluster_at
 
-from gpupool.compile.system.driver import driver_for
+from gpupool.compile.system.driver import CHECK, driver_for
 from gpupool.facts.script import END
+from gpupool.node.look import Item
 from gpupool.verify import test_node_driver
+from gpupool.verify.looks import NodeLook
 
 EXAMPLE = cluster_at(inventories.INVENTORY / "example")
 NODE = EXAMPLE.nodes["a40-01"]
@@ -44,7 +46,14 @@ def test_another_driver_is_named(lines: list[str], version: str, hold: str, why:
         look(*lines, version=version, hold=hold)
 
 
-def test_wrong_gpus_are_named_as_slurm_is_told() -> None:
-    host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(rc=1, stdout="gpupool: 1 of 4 a40 missing\n"))
-    with pytest.raises(AssertionError, match=r"^gpupool: 1 of 4 a40 missing"):
-        test_node_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, host)
+@pytest.mark.parametrize(
+    ("checks", "message"),
+    [((Item("gpus", CHECK, "1 of 4 a40 missing"),), "1 of 4 a40 missing"), ((), f"{CHECK} is missing")],
+)
+def test_wrong_gpus_are_named_as_slurm_is_told(checks: tuple[Item, ...], message: str) -> None:
+    with pytest.raises(AssertionError, match=f"^{message}"):
+        test_node_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, NodeLook("", checks, ()))
+
+
+def test_gpus_that_pass_their_check_are_right() -> None:
+    test_node_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, NodeLook("", (Item("gpus", CHECK),), ()))
