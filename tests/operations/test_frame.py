@@ -1,7 +1,7 @@
 """The frame of all operations: a refusal stops one host, in the plan and in the run, and nothing runs after it."""
 
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from changing import words
@@ -71,7 +71,9 @@ def work_on_a_host(work: Work, **options: Any) -> tuple[list[str], dict[str, str
     state = FakeState()
     host = SilentHost(state, "n1", {}, {})
     with ctx_state.use(state), ctx_host.use(host):
-        scripts = [command.get_raw_value() for command in work.carry_out("all as wanted", **options)]
+        scripts = [
+            cast(StringCommand, command).get_raw_value() for command in work.carry_out("all as wanted", **options)
+        ]
         return scripts, words(diffs.take(host, None)), host.noop_description
 
 

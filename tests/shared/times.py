@@ -46,7 +46,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up a test's set-up, call and tear-down."""
     _tests[report.nodeid] += report.duration
     if report.when == "setup":
-        for name, took in dict(report.user_properties).get("shared", {}).items():
+        shared = dict(report.user_properties).get("shared")
+        for name, took in shared.items() if isinstance(shared, dict) else ():
             _fixtures[name] += took
     file = os.environ.get("GPUPOOL_TEST_FAILURES")
     if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:

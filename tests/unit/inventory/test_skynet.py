@@ -375,9 +375,9 @@ def test_dataset_is_deprecated(inventory: Inventory) -> None:
 @pytest.mark.promise("SKY-012")
 def test_what_is_inferred_says_so(inventory: Inventory) -> None:
     for item in (*inventory.nodes, *inventory.accounts, *inventory.users, *inventory.partitions):
-        assert item.src or item.inferred is True, item.name
+        assert item.src or item.inferred is True, item
         if isinstance(item.inferred, tuple):
-            assert set(item.inferred) <= set(type(item).model_fields), item.name
+            assert set(item.inferred) <= set(type(item).model_fields), item
     assert all(node.inferred is True or "address" in (node.inferred or ()) for node in inventory.nodes)
 
 

@@ -47,7 +47,7 @@ def messages(module: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of each string that is neither a docstring nor a script."""
     inside = nodes(module)
     shown = module.parent.name in ("cli", "schema")  # in these folders, docstrings are the help and the JSON Schema
-    bodies = [node.body[0] for node in inside if getattr(node, "body", None) and isinstance(node.body, list)]
+    bodies = [body[0] for node in inside if (body := getattr(node, "body", None)) and isinstance(body, list)]
     docstrings = {id(statement.value) for statement in bodies if isinstance(statement, ast.Expr) and not shown}
     for node in inside:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docstrings:

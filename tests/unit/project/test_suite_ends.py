@@ -121,8 +121,9 @@ def test_a_removal_that_is_stopped_ends_with_the_command_that_removes_the_rest(s
     until((suite.folder / "begun").exists, "the layer runs")
     (suite.folder / "slow").touch()
     run.send_signal(signal.SIGINT)
-    assert run.stderr
-    until(lambda: "removing" in run.stderr.readline(), "it removes containers")
+    stderr = run.stderr
+    assert stderr
+    until(lambda: "removing" in stderr.readline(), "it removes containers")
     run.send_signal(signal.SIGINT)
     _, told = run.communicate()
     assert run.returncode == 130
