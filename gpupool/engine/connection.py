@@ -23,7 +23,7 @@ CLOSE_SECONDS = 5
 
 
 def connect(tracks: Tracks) -> None:
-    """Connect all hosts; those that cannot be reached fail."""
+    """Connect all hosts; a host that cannot be reached fails."""
     tracks.state.set_stage(StateStage.Connect)
     tracks.progress.stage("Connect", len(tracks.by_host))
     tracks.each(CONNECTING, partial(_connect, tracks), tracks.all())

@@ -24,12 +24,6 @@ def test_second_apply_changes_nothing_and_restarts_nothing(skynet: Testbed) -> N
     assert daemons(skynet) == before
 
 
-def test_plan_after_apply_has_nothing_to_say(skynet: Testbed) -> None:
-    done = gpupool("plan", skynet.inventory, "--on", "testbed")
-    assert done.returncode == 0, done.stdout
-    assert "nothing to change" in done.stdout
-
-
 def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: Testbed) -> None:
     before = daemons(skynet)
     skynet.out("clippy", "rm /srv/share4")
