@@ -1,10 +1,10 @@
 """Layers and preparations as processes: started while cores are free, with their output in a fixed order.
 
 Neither make nor pytest-xdist does this in the same time. `make -j` counts jobs, not cores: a layer that waits for
-Slurm would hold the place of one that computes, and none would keep cores for a layer whose machines are still built.
-xdist has one pool of equal processes, but layers differ in their number of workers, in their environment, and in what
-a process may import (the engine replaces threads). Either could replace this module and `idle` only: selection,
-left-overs, preparations and the report would stay.
+Slurm would hold the place of a layer that computes, and no cores would be kept for a layer whose machines are still
+built. xdist has one pool of equal processes, but layers differ in their number of workers, in their environment, and
+in what a process may import (the engine replaces threads). Either could replace this module and `idle` only:
+selection, left-overs, preparations and the report would stay.
 """
 
 import os

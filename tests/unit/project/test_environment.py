@@ -19,7 +19,7 @@ chmod +x .venv/bin/pip
 """
 
 
-def test_python_is_not_the_one_that_is_deleted(tmp_path: Path) -> None:
+def test_python_is_not_that_of_the_deleted_environment(tmp_path: Path) -> None:
     for folder in ("script", ".venv/bin", "outside"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(SCRIPT, tmp_path / "script")
