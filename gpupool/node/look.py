@@ -4,7 +4,8 @@ Other looks stay apart, because they answer other questions. `programs/health` r
 mount that hangs may hold one process there in all, not one per look, and the kernel knows whether the clock is
 synchronised. The facts of a plan ask for hundreds of mounts in one command, each with its own time, and tell a missing
 mount from a dead one (`mounts_alive.sh`); `drift` needs surplus device files, too (`Devices`). `upkeep/gpu_probe.py`
-uses the GPUs in a job. For the models of GPUs and the driver, all of them run one program, `programs/gpus`.
+uses the GPUs in a job. The models of GPUs and their driver are judged in one place, `programs/gpus`: this look and
+health run it.
 """
 
 import json
