@@ -66,6 +66,6 @@ def test_a_pending_job_without_gpus_reserves_its_node(idle: Twin, place: tuple[s
     def decided() -> Job | None:
         jobs = {job.array: job for job in idle.jobs()}
         job = jobs[str(last)]
-        return job if job.state == "RUNNING" or jobs[str(second)].start and job.start else None
+        return job if job.state == "RUNNING" or (jobs[str(second)].start and job.start) else None
 
     assert until(decided, "the last job has a start time", lambda: str(idle.jobs())).state == state
