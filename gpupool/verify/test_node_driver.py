@@ -16,7 +16,7 @@ def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, seen: Nod
         assert not faults, "; ".join(faults)
 
 
-def test_driver_is_the_one_that_is_wanted_and_loaded(cluster: Cluster, node: Node, host: Host) -> None:
+def test_the_wanted_driver_is_installed_and_loaded(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = driver_for(cluster, node)
     if wanted is None:
         return

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes a node one with a GPU driver, 550.1, of a package that stands in for it; 560.1 is in a repository of its own.
-# $1 "busy" where the old module stays loaded until the next boot.
+# Installs a fake GPU driver on a node, version 550.1, from a local repository that also has 560.1.
+# $1 "busy": the old module remains loaded until the next boot.
 
 set -e
 mkdir -p /srv/repo /srv/driver/nvidia
@@ -16,7 +16,7 @@ for file in *.deb; do
   printf 'Filename: ./%s\nSize: %s\nSHA256: %s\n\n' "$file" "$(stat -c %s "$file")" "$(sha256sum "$file" | cut -d' ' -f1)"
 done >Packages
 echo 'deb [trusted=yes] file:/srv/repo ./' >/etc/apt/sources.list.d/standin.list
-# nothing else is asked for, and nobody waits for a mirror
+# disable all other sources, so that no test waits for a mirror
 for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.sources; do [ ! -e "$file" ] || mv "$file" "$file.away"; done
 apt-get -qq update
 dpkg -i nvidia-standin_550.1-1_all.deb >/dev/null

@@ -50,7 +50,7 @@ def restore(testbed: Testbed, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_backups_are_roots_alone_and_the_newest_stay(testbed: Testbed) -> None:
+def test_backups_are_readable_for_root_only_and_the_newest_are_kept(testbed: Testbed) -> None:
     for _ in range(2):
         # the name of a backup has a resolution of one second
         testbed.out(HEAD, "systemctl start gpupool-backup; sleep 1.1")
@@ -66,7 +66,7 @@ def test_backups_are_roots_alone_and_the_newest_stay(testbed: Testbed) -> None:
     assert testbed.plan() == (0, {})
 
 
-def test_a_backup_that_fails_is_seen(testbed: Testbed) -> None:
+def test_a_failed_backup_is_reported(testbed: Testbed) -> None:
     before = backups(testbed, "database")
     testbed.out(HEAD, "systemctl stop slurmdbd mariadb")
     assert testbed.run(HEAD, "systemctl start gpupool-backup").returncode != 0
@@ -77,7 +77,7 @@ def test_a_backup_that_fails_is_seen(testbed: Testbed) -> None:
     assert verify(testbed) == []
 
 
-def test_an_old_backup_and_one_that_was_changed_are_named(testbed: Testbed) -> None:
+def test_an_old_backup_and_a_changed_backup_are_named(testbed: Testbed) -> None:
     newest = backups(testbed, "database")[0]
     testbed.out(HEAD, f"cp {newest} /root/kept; printf x | dd of={newest} bs=1 seek=40 conv=notrunc")
     try:
@@ -97,7 +97,7 @@ def test_an_old_backup_and_one_that_was_changed_are_named(testbed: Testbed) -> N
         testbed.out(HEAD, f"mv /root/away/* {TO}; rmdir /root/away; touch {settings}")
 
 
-def test_a_drill_shows_what_would_come_back_and_writes_nothing_on_the_cluster(testbed: Testbed) -> None:
+def test_a_drill_lists_what_would_be_restored_and_writes_nothing_on_the_cluster(testbed: Testbed) -> None:
     before = testbed.out(HEAD, f"ls -la --time-style=full-iso {TO}; {EVERY_FIELD}")
     code, said = restore(testbed, "--drill", "--json")
     assert code == 0, said
@@ -142,7 +142,7 @@ def test_a_lost_database_is_restored_and_sacct_shows_the_same_jobs(testbed: Test
     until(lambda: testbed.out(HEAD, f"sacct -nXPj {number} -o State") == "COMPLETED", "slurmdbd hears of new jobs")
 
 
-def test_a_database_with_jobs_is_kept_aside(testbed: Testbed) -> None:
+def test_a_database_with_jobs_is_kept_under_another_name(testbed: Testbed) -> None:
     testbed.out(HEAD, "systemctl start gpupool-backup")
     newest, before = backups(testbed, "database")
     code, said = restore(testbed, "--yes", "--aside", "--backup", before.rpartition("/")[2])

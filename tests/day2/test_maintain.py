@@ -146,7 +146,7 @@ def power(testbed: Testbed) -> None:
         threading.Thread(target=switch_on_again, args=(testbed, node), daemon=True).start()
 
 
-def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(testbed: Testbed, copy: Path) -> None:
+def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(testbed: Testbed, copy: Path) -> None:
     testbed.out(HEAD, "scontrol update nodename=gpu-4 state=drain reason='disk is replaced'")
     job = testbed.submit("ann", "-w gpu-2 -G 1", "while [ ! -e /var/tmp/end-of-the-job ]; do sleep 1; done")
     testbed.wait_for(job, "RUNNING")
@@ -220,7 +220,7 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
     assert left_behind(testbed) == ""
 
 
-def test_a_test_job_of_a_run_that_was_killed_holds_up_no_other(testbed: Testbed) -> None:
+def test_a_test_job_of_a_killed_run_delays_no_other(testbed: Testbed) -> None:
     testbed.out(HEAD, "scontrol create partitionname=gpupool_maintain nodes=gpu-1 rootonly=yes hidden=yes state=up")
     job = testbed.out(HEAD, "cd /; sbatch --parsable -o /dev/null -p gpupool_maintain -G 2 --wrap 'sleep 9'")
     testbed.wait_for(job, "RUNNING")
@@ -231,7 +231,7 @@ def test_a_test_job_of_a_run_that_was_killed_holds_up_no_other(testbed: Testbed)
     assert left_behind(testbed) == ""
 
 
-def test_one_that_reboots_is_the_same_after_it_and_one_whose_job_takes_too_long_is_given_back(testbed: Testbed) -> None:
+def test_a_node_without_jobs_reboots_and_a_node_whose_job_takes_too_long_is_resumed(testbed: Testbed) -> None:
     booted = "stat -c %Y /proc/1"
     before = {name: testbed.out(name, booted) for name in ("gpu-1", "gpu-2")}
     job = testbed.submit("ann", "-w gpu-2 -G 1")

@@ -113,7 +113,7 @@ def pinned(testbed: Testbed) -> str:
     return Path(testbed.target.testbed.known_hosts).read_text()
 
 
-def test_three_at_once_from_bare_debian_to_the_first_job_though_killed_in_between_and_nobody_else_is_touched(
+def test_three_bare_machines_join_despite_kills_and_no_other_node_is_touched(
     testbed: Testbed,
 ) -> None:
     job = testbed.submit("ann", "-w gpu-1 -G 1")
@@ -151,7 +151,7 @@ def test_three_at_once_from_bare_debian_to_the_first_job_though_killed_in_betwee
     assert "No reservations" in testbed.out(CONTROLLER, "scontrol show reservation")
 
 
-def test_another_machine_takes_over_the_name_of_a_node_once_its_host_key_is_agreed_to(testbed: Testbed) -> None:
+def test_another_machine_takes_the_name_of_a_node_once_its_host_key_is_accepted(testbed: Testbed) -> None:
     before = written(testbed)
     testbed.out(NEW, "rm /etc/ssh/ssh_host_*; ssh-keygen -q -A; systemctl restart ssh")
     hang_up(testbed.container(NEW))
@@ -165,7 +165,7 @@ def test_another_machine_takes_over_the_name_of_a_node_once_its_host_key_is_agre
     assert (written(testbed), in_slurm(testbed)[NEW]) == (before, "idle")
 
 
-def test_a_node_leaves_without_a_trace_in_slurm_and_what_fails_on_its_way_back_is_undone(testbed: Testbed) -> None:
+def test_a_retired_node_leaves_no_trace_in_slurm_and_a_failed_return_is_undone(testbed: Testbed) -> None:
     done = gpupool("retire", testbed.inventory, ",".join(TOGETHER), "--yes", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     said = json.loads(done.stdout)

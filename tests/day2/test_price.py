@@ -125,7 +125,7 @@ def plan(testbed: Testbed) -> dict[str, str]:
     return {name: host["effect"] for name, host in hosts.items() if host["changes"] or host["effect"] != "nothing"}
 
 
-def test_each_kind_of_change_has_its_price(testbed: Testbed) -> None:
+def test_each_kind_of_change_has_its_effect_in_the_plan(testbed: Testbed) -> None:
     right = (testbed.inventory / "inventory.yml").read_text()
     found = {}
     for kind, (change, _) in KINDS.items():
@@ -145,7 +145,7 @@ def invocations(testbed: Testbed) -> dict[str, str]:
     return {f"{daemon} on {node}": testbed.out(node, f"{ask} {daemon}") for node, daemon in daemons}
 
 
-def test_applied_all_at_once_no_daemon_restarts_and_no_job_dies(testbed: Testbed) -> None:
+def test_changes_without_a_restart_restart_no_daemon_and_end_no_job(testbed: Testbed) -> None:
     before = invocations(testbed)
     later = ("node removed", "driver pin")
     copied(testbed.inventory, testbed.inventory, *(slips for kind, (slips, _) in KINDS.items() if kind not in later))
@@ -176,7 +176,7 @@ def test_applied_all_at_once_no_daemon_restarts_and_no_job_dies(testbed: Testbed
          {"slurmdbd on ctl"}),
     ],
 )  # fmt: skip
-def test_a_key_that_asks_for_a_restart_restarts_just_its_daemons_and_jobs_go_on(
+def test_a_key_that_needs_a_restart_restarts_only_its_daemons_and_jobs_continue(
     testbed: Testbed, change: tuple[str, str], costs: dict[str, str], restarted: set[str]
 ) -> None:
     copied(testbed.inventory, testbed.inventory, change)
@@ -215,7 +215,7 @@ NO_FOLDER = "JobCompType: jobcomp/filetxt, JobCompLoc: /none/x, KillWait:"
     ],
     ids=["slurmctld that reconfigures", "slurmctld that restarts", "slurmdbd"],
 )  # fmt: skip
-def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
+def test_a_daemon_that_does_not_start_gets_its_former_files(
     testbed: Testbed, daemon: str, change: tuple[str, str], reason: str
 ) -> None:
     right = (testbed.inventory / "inventory.yml").read_text()
@@ -258,7 +258,7 @@ systemctl daemon-reload
 """
 
 
-def test_a_number_that_a_failed_reload_spoils_is_back_with_the_former_files(testbed: Testbed) -> None:
+def test_a_value_that_a_failed_reload_damages_is_restored_with_the_former_files(testbed: Testbed) -> None:
     testbed.out(HEAD, SPOILER)
     done = program("spoiler.py", testbed.inventory, HEAD)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -274,7 +274,7 @@ def test_a_number_that_a_failed_reload_spoils_is_back_with_the_former_files(test
     testbed.out(HEAD, "systemctl stop spoiler; rm -r /root/spoiler /etc/systemd/system/spoiler.service")
 
 
-def test_a_driver_waits_for_nodes_to_be_drained_and_is_changed_only_there(testbed: Testbed) -> None:
+def test_a_driver_is_changed_on_drained_nodes_only(testbed: Testbed) -> None:
     copied(testbed.inventory, testbed.inventory, KINDS["driver pin"][0])
     testbed.out(HEAD, "scontrol update nodename=gpu-2 state=drain reason=driver")
     done = apply(testbed)

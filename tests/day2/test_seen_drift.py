@@ -110,7 +110,7 @@ def test_on_a_clean_cluster_there_is_no_drift(testbed: Testbed) -> None:
     assert counted(testbed) == dict.fromkeys((*of_controller, (NODE, "slurm"), (NODE, "state")), 0)
 
 
-def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: Testbed) -> None:
+def test_each_difference_is_shown_no_other_is_and_none_is_reverted(testbed: Testbed) -> None:
     for node, command, _ in SEEDS:
         testbed.out(node, command)
     status, rows = drift(testbed)
@@ -131,7 +131,7 @@ def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: 
     assert "ctl: partition all MaxTime: slurm.conf 2-00:00:00, live 1-00:00:00" in told
 
 
-def test_a_killed_apply_and_the_one_of_another_user_are_in_the_log_with_their_commits(
+def test_a_killed_apply_and_another_users_apply_are_in_the_log_with_their_commits(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first,) = runs(testbed)
@@ -162,7 +162,7 @@ def test_a_killed_apply_and_the_one_of_another_user_are_in_the_log_with_their_co
     assert "---" not in testbed.out(NODE, f"cat {LOG}"), "no diff"
 
 
-def test_what_apply_leaves_is_still_seen_until_what_was_said_of_it_happens(testbed: Testbed) -> None:
+def test_a_difference_that_apply_leaves_is_shown_until_its_event_happens(testbed: Testbed) -> None:
     """slurmctld has never read the files that apply has restored meanwhile: it was not reconfigured for them."""
     for node, command, _ in SEEDS[:3]:
         testbed.out(node, command)
@@ -178,7 +178,7 @@ def test_what_apply_leaves_is_still_seen_until_what_was_said_of_it_happens(testb
     until(lambda: drift(testbed) == (0, []), "nothing differs any more")
 
 
-def test_a_node_that_does_not_answer_is_named_and_holds_up_no_other(testbed: Testbed) -> None:
+def test_a_node_that_does_not_answer_is_named_and_delays_no_other(testbed: Testbed) -> None:
     testbed.switch_off(SERVER)
     try:
         for command in ("log", "drift"):

@@ -98,7 +98,7 @@ def history(testbed: Testbed) -> str:
 
 
 @pytest.mark.usefixtures("known")
-def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
+def test_a_slurmdbd_that_fails_with_its_converted_database_is_rolled_back(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)
     testbed.out(HEAD, f"mkdir -p {FAILING.rpartition('/')[0]}; cat > {FAILING}; systemctl daemon-reload", text=FAIL)
     wants(testbed, "26.05")
@@ -155,7 +155,7 @@ def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -
 
 
 @pytest.mark.usefixtures("known")
-def test_jobs_run_through_an_upgrade_that_is_killed_again_and_again(testbed: Testbed, jobs: str) -> None:
+def test_jobs_run_through_an_upgrade_that_is_killed_repeatedly(testbed: Testbed, jobs: str) -> None:
     wants(testbed, "26.05")
     before = history(testbed)
     # a step begun on a node ends there without the run, so a moment may be over before the next run reaches it

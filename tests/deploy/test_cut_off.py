@@ -80,7 +80,7 @@ def test_the_next_run_removes_testbeds_twins_builds_and_processes(prefix: str) -
     assert leftovers.remove() == []
 
 
-def test_a_node_that_was_made_of_an_image_is_no_build(prefix: str) -> None:
+def test_a_node_made_from_an_image_is_not_an_abandoned_build(prefix: str) -> None:
     """An image has the labels of the container in which it was built, and so has each node made from it."""
     origin, name = twin_image.ensure("24.11", lambda _: None), f"{prefix}-node"
     docker.run(["run", "--detach", "--name", name, "--label", f"{image.BUILD_LABEL}={origin}", origin, "sleep", "600"])
@@ -91,7 +91,7 @@ def test_a_node_that_was_made_of_an_image_is_no_build(prefix: str) -> None:
         docker.run(["rm", "--force", name])
 
 
-def test_a_build_that_somebody_waits_for_goes_on(prefix: str) -> None:
+def test_a_build_with_a_waiting_process_continues(prefix: str) -> None:
     label = f"{image.BUILD_LABEL}=gpupool/node:cut-off"
     origin = twin_image.ensure("24.11", lambda _: None)
     builder = subprocess.Popen([sys.executable, "-c", BUILD.format(origin=origin)], cwd=ROOT)

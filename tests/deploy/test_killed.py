@@ -87,7 +87,7 @@ def beside(example: Testbed) -> Iterator[State]:
     gpupool("testbed", "down", EXAMPLE, "--name", "beside")
 
 
-def test_down_removes_what_it_made_and_nothing_else(example: Testbed, beside: State) -> None:
+def test_down_removes_its_testbed_and_no_other(example: Testbed, beside: State) -> None:
     def things(testbed: State) -> dict[str, list[str]]:
         return {kind: docker.labelled(kind, f"{LABEL}={testbed.id}") for kind in ("container", "network", "volume")}
 

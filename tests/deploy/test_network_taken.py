@@ -35,7 +35,7 @@ def gpupool(*arguments: str | Path, state: Path) -> subprocess.CompletedProcess[
     return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False)
 
 
-def test_up_says_whose_they_are_and_which_are_free(taken: str, tmp_path: Path) -> None:
+def test_up_names_the_owner_of_the_addresses_and_a_free_network(taken: str, tmp_path: Path) -> None:
     done = gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path)
     said = re.fullmatch(
         rf"10\.96\.0\.0/16 is in use by docker's network {taken}: choose another one, --network (\S+)\n", done.stderr
@@ -46,7 +46,7 @@ def test_up_says_whose_they_are_and_which_are_free(taken: str, tmp_path: Path) -
     assert said[1] != "10.96.0.0/16"
 
 
-def test_nothing_is_left_of_it(taken: str, tmp_path: Path) -> None:
+def test_a_refused_testbed_leaves_nothing_behind(taken: str, tmp_path: Path) -> None:
     assert gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path).returncode == 1
     for kind in ("container", "network", "volume"):
         assert not docker(kind, "ls", "-q", "--filter", f"label=gpupool.testbed={PREFIX}-example")

@@ -27,15 +27,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     assert gone.returncode == 0, gone.stderr
 
 
-def test_a_second_look_finds_nothing_to_change(site: Installed) -> None:
+def test_a_second_plan_finds_nothing_to_change(site: Installed) -> None:
     assert "nothing to change" in site.good("gpupool", "plan", "my-site", "--on", "testbed")
 
 
-def test_all_checks_hold(site: Installed) -> None:
+def test_all_checks_pass(site: Installed) -> None:
     assert "all pass" in site.good("gpupool", "verify", "my-site", "--on", "testbed")
 
 
-def test_slurm_gives_out_gpus(site: Installed) -> None:
+def test_slurm_allocates_gpus(site: Installed) -> None:
     srun = [
         "runuser",
         "-u",
@@ -51,7 +51,7 @@ def test_slurm_gives_out_gpus(site: Installed) -> None:
     assert site.good("gpupool", "testbed", "ssh", "my-site", "login1", "--", *srun) == "0,1\n"
 
 
-def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:
+def test_plain_pyinfra_runs_the_same_deploy(site: Installed) -> None:
     where = site.good(site.bin / "python", "-c", "from gpupool.run.door import SITE; print(SITE)").strip()
     said = site.good(
         "pyinfra",

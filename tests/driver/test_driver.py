@@ -121,6 +121,6 @@ def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     assert {name: after.get(name) for name in held} == held
 
 
-def test_a_node_whose_gpus_no_driver_sees_gives_slurm_the_reason(bare: Testbed) -> None:
+def test_a_node_whose_driver_sees_no_gpus_reports_the_reason_to_slurm(bare: Testbed) -> None:
     done = bare.run(NODE, CHECK)
     assert (done.returncode, done.stdout) == (1, "gpupool: no NVIDIA driver is loaded\n"), done.stderr

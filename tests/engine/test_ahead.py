@@ -83,7 +83,7 @@ def owned(file: File) -> File:
     return File(file.path, file.text, path.owner(), path.group())
 
 
-def test_a_plan_with_nothing_to_change_asks_a_node_once(node: Path) -> None:
+def test_a_plan_without_changes_sends_one_command_to_a_node(node: Path) -> None:
     wanted = [owned(file) for file in some_files(node)]
 
     def deploy() -> None:
@@ -97,7 +97,7 @@ def test_a_plan_with_nothing_to_change_asks_a_node_once(node: Path) -> None:
     assert len((node / "bin/systemctl.log").read_text().splitlines()) == 3, "one of all units, in each of the runs"
 
 
-def test_after_a_change_operations_look_again(node: Path) -> None:
+def test_after_a_change_operations_read_again(node: Path) -> None:
     first, second, *_ = (owned(file) for file in some_files(node))
     Path(first.path).unlink()
 
@@ -120,7 +120,7 @@ def test_after_a_change_operations_look_again(node: Path) -> None:
     assert [line.split("\t")[0] for line in (node / "record").read_text().splitlines()] == [first.path, second.path]
 
 
-def test_a_plan_knows_of_what_was_asked_ahead_what_the_run_itself_will_change(node: Path) -> None:
+def test_a_plan_includes_its_own_changes_in_facts_read_ahead(node: Path) -> None:
     wanted, *others = (owned(file) for file in some_files(node))
     Path(wanted.path).write_text("as it was\n")
 
@@ -135,7 +135,7 @@ def test_a_plan_knows_of_what_was_asked_ahead_what_the_run_itself_will_change(no
     assert "-as it was\n+as wanted\n" in str(changes[f"file | {wanted.path}"])
 
 
-def test_questions_about_files_are_answered_as_if_each_was_asked_alone(node: Path) -> None:
+def test_facts_about_files_are_the_same_read_together_or_alone(node: Path) -> None:
     one, two, three, *_ = (file.path for file in some_files(node))
     Path(three).unlink()
     Path(three).symlink_to(one)
@@ -153,7 +153,7 @@ def test_questions_about_files_are_answered_as_if_each_was_asked_alone(node: Pat
     assert not any(line.startswith("T\t") for line in got["not shown"]), "shown to another question only"
 
 
-def test_one_file_wanted_with_two_texts_is_asked_twice(node: Path) -> None:
+def test_one_file_with_two_wanted_texts_is_read_twice(node: Path) -> None:
     path = some_files(node)[0].path
     questions = {
         text: Paths().command([path], {path: files.sha256_of(text)}) for text in ("as wanted\n", "otherwise\n")
@@ -161,7 +161,7 @@ def test_one_file_wanted_with_two_texts_is_asked_twice(node: Path) -> None:
     assert answers(questions) == {text: alone(question) for text, question in questions.items()}
 
 
-def test_questions_about_units_are_answered_as_if_each_was_asked_alone(node: Path) -> None:
+def test_facts_about_units_are_the_same_read_together_or_alone(node: Path) -> None:
     one, two, *_ = (file.path for file in some_files(node))
     (node / "stamps/b@x\\x2d1.service").write_text(f"of-b\n123  {one}\n")
     questions = {
@@ -177,13 +177,13 @@ def test_questions_about_units_are_answered_as_if_each_was_asked_alone(node: Pat
     assert Unit().process(got["c"]).invocation == "of-c.timer"  # type: ignore[union-attr]
 
 
-def test_a_unit_that_systemd_says_nothing_of_is_not_taken_for_its_neighbour(node: Path) -> None:
+def test_a_unit_without_an_answer_does_not_get_its_neighbours(node: Path) -> None:
     systemctl = node / "bin/systemctl"
     systemctl.write_text(SYSTEMCTL.replace('"$@"; do', '"$@"; do [ "$unit" != a@.service ] || continue;'))
     assert answers({key: Unit().command(f"{key}.service") for key in ("a@", "b")}) == {}
 
 
-def test_what_is_killed_or_fails_or_ends_early_is_asked_again_by_itself() -> None:
+def test_a_fact_that_is_killed_or_fails_is_left_to_a_separate_command() -> None:
     questions = {
         "killed": ask("echo begun; sh -c 'kill -9 $PPID'"),
         "fails": ask("exit 3"),
@@ -193,13 +193,13 @@ def test_what_is_killed_or_fails_or_ends_early_is_asked_again_by_itself() -> Non
     assert answers(questions) == {"reads": ["no script", "gpupool-end"], "a": ["it's", "gpupool-end"]}
 
 
-def test_where_the_whole_is_killed_what_was_answered_before_is_used() -> None:
+def test_answers_before_a_kill_are_used() -> None:
     questions = {"a": ask("echo a", limit=5), "killed": ask("kill -9 $$", limit=7), "b": ask("echo b", limit=5)}
     assert answers(questions) == {"a": ["a", "gpupool-end"]}
     assert Batch(questions).command.get_raw_value().startswith("timeout -s KILL 7 ")
 
 
-def test_no_question_leaves_anything_to_the_next() -> None:
+def test_no_fact_leaves_anything_to_the_next() -> None:
     questions = {
         "sets": ask("set -eu; x=1; umask 077; cd /; trap 'echo gone' EXIT; f() { :; }; echo \"$#\"", "a", "b"),
         "next": ask('echo "${x-unset} $# $(umask) $-"; pwd; f 2>/dev/null || echo none'),
@@ -207,7 +207,7 @@ def test_no_question_leaves_anything_to_the_next() -> None:
     assert answers(questions)["next"] == alone(questions["next"])
 
 
-def test_an_answer_without_a_last_line_break_spoils_no_other() -> None:
+def test_an_answer_without_a_final_newline_spoils_no_other() -> None:
     assert answers({"cut": ask("printf x; exit 0"), "a": ask("echo a")}) == {}
 
 
@@ -230,7 +230,7 @@ def asks(file: str, of: str, seen: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("execute", [False, True])
-def test_nothing_is_asked_or_done_twice_because_it_was_asked_ahead(node: Path, execute: bool) -> None:
+def test_facts_read_ahead_are_not_read_or_run_twice(node: Path, execute: bool) -> None:
     log, seen = node / "asked", list[str]()
 
     def deploy() -> None:
@@ -241,7 +241,7 @@ def test_nothing_is_asked_or_done_twice_because_it_was_asked_ahead(node: Path, e
     assert log.read_text().split() == seen == ["a", "b"]
 
 
-def test_a_node_that_another_one_asks_is_not_connected_to_only_to_gather_questions(
+def test_no_node_is_connected_to_only_to_read_facts_ahead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried: list[str] = []

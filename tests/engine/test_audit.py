@@ -46,7 +46,7 @@ def lines(node: Server) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log(node).read_text().splitlines()] if log(node).exists() else []
 
 
-def test_who_changes_a_node_leaves_a_begin_and_an_end_there_and_on_no_other(nodes: dict[str, Server]) -> None:
+def test_a_run_records_its_begin_and_end_on_the_changed_nodes_only(nodes: dict[str, Server]) -> None:
     report = go(nodes, n1="true password=secret")
     begin, end = lines(nodes["n1"])
     assert begin["run"] == end["run"]
@@ -61,7 +61,7 @@ def test_who_changes_a_node_leaves_a_begin_and_an_end_there_and_on_no_other(node
     assert "secret" not in log(nodes["n1"]).read_text()
 
 
-def test_a_plan_leaves_nothing(nodes: dict[str, Server]) -> None:
+def test_a_plan_records_nothing(nodes: dict[str, Server]) -> None:
     assert go(nodes, execute=False, n1="true").changed
     assert not log(nodes["n1"]).exists()
 
@@ -71,13 +71,13 @@ def test_a_failure_is_in_the_log(nodes: dict[str, Server]) -> None:
     assert lines(nodes["n1"])[1]["failure"] == "work: why it failed"
 
 
-def test_the_log_is_roots_alone(nodes: dict[str, Server]) -> None:
+def test_the_log_is_readable_for_root_only(nodes: dict[str, Server]) -> None:
     go(nodes, n1="true")
     assert log(nodes["n1"]).stat().st_mode & 0o777 == 0o600
     assert log(nodes["n1"]).parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_what_was_cut_short_harms_no_later_line(nodes: dict[str, Server]) -> None:
+def test_a_truncated_line_damages_no_later_line(nodes: dict[str, Server]) -> None:
     log(nodes["n1"]).parent.mkdir()
     log(nodes["n1"]).write_text('{"run":"cut sho')
     go(nodes, n1="true")
@@ -96,7 +96,7 @@ def test_a_record_of_a_node_cannot_look_like_lines_of_other_runs() -> None:
     assert not any("\n" in text for text in (run.run, run.begun, run.who, run.command, run.version, run.cluster))
 
 
-def test_a_large_log_is_kept_once_and_begun_anew(nodes: dict[str, Server]) -> None:
+def test_a_large_log_is_rotated_once(nodes: dict[str, Server]) -> None:
     log(nodes["n1"]).parent.mkdir()
     log(nodes["n1"]).write_text("x" * 262143 + "\n")
     go(nodes, n1="true")
@@ -115,7 +115,7 @@ run([NodeHost("n1", (), eval(sys.argv[1]))], work, execute=True, origin=Origin("
 """
 
 
-def test_who_is_killed_has_begun_and_not_ended(nodes: dict[str, Server]) -> None:
+def test_a_killed_run_has_a_begin_and_no_end(nodes: dict[str, Server]) -> None:
     killed = subprocess.Popen([sys.executable, "-c", KILLED, repr(nodes["n1"].data)], cwd=ROOT)
     try:
         until(lambda: "sleep 1000" in (nodes["n1"].asked.read_text() if nodes["n1"].asked.exists() else ""), "it works")

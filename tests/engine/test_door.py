@@ -72,6 +72,6 @@ def test_a_door_to_another_target_has_the_same_command(node: Server, tmp_path: P
     assert other.origin == first.origin
 
 
-def test_no_node_is_no_run(node: Server, tmp_path: Path) -> None:
+def test_without_nodes_there_is_no_run(node: Server, tmp_path: Path) -> None:
     assert door(tmp_path).deploy(work, [], execute=True).hosts == {}
     assert not node.asked.exists()

@@ -110,7 +110,7 @@ IN_ORDER = [
 
 
 @pytest.mark.parametrize("roles", [site, in_a_host_loop])
-def test_hosts_with_different_roles_meet_each_step_together(roles: Callable[[], object]) -> None:
+def test_hosts_with_different_roles_run_each_step_together(roles: Callable[[], object]) -> None:
     ran = Ran()
     assert run(MIXED, roles, execute=True, origin=ORIGIN, progress=ran).ok
     assert ran.steps == IN_ORDER
@@ -148,7 +148,7 @@ ROLES_FILE = """
 """
 
 
-def test_a_deploy_file_runs_like_under_the_plain_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deploy_file_runs_as_with_plain_pyinfra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "site.py").write_text(textwrap.dedent(SITE_FILE))
     (tmp_path / "roles_of_test.py").write_text(textwrap.dedent(ROLES_FILE))
     (tmp_path / "inventory.py").write_text(f"nodes = [('@fake/a', {INSTANT}), ('@fake/b', {INSTANT})]")
@@ -208,7 +208,7 @@ TROUBLED = [
 
 
 @pytest.mark.parametrize("execute", [False, True])
-def test_trouble_stops_one_host_alone_and_says_why_in_one_line(execute: bool) -> None:
+def test_a_failure_stops_one_host_and_is_reported_in_one_line(execute: bool) -> None:
     ran = Ran()
     report = run(TROUBLED, troubled, execute=execute, origin=ORIGIN, progress=ran)
     place = f"tests/engine/{Path(__file__).name}:"
@@ -229,7 +229,7 @@ def test_trouble_stops_one_host_alone_and_says_why_in_one_line(execute: bool) ->
     assert not report.ok
 
 
-def test_all_hosts_failing_gives_a_full_report() -> None:
+def test_if_all_hosts_fail_the_report_is_complete() -> None:
     report = run(TROUBLED[1:4], troubled, execute=True, origin=ORIGIN)
     assert [name for name, host_report in report.hosts.items() if not host_report.ok] == ["dead", "raises", "exits"]
     assert json.loads(json.dumps(report.as_dict()))["hosts"]["dead"]["changes"] == []
@@ -247,7 +247,7 @@ def careful() -> Any:
     yield "write /etc/conf"
 
 
-def test_an_operation_whose_fact_fails_writes_nothing_and_others_go_on() -> None:
+def test_an_operation_whose_fact_fails_writes_nothing_and_other_hosts_continue() -> None:
     broken = {"cat": {"success": False, "stderr": "cat: Input/output error"}}
 
     def site() -> None:
@@ -269,7 +269,7 @@ def explodes() -> Any:
     yield FunctionCommand(callback, ("the key at c cannot be read: \n look at c",), {})
 
 
-def test_a_function_says_why_in_its_own_words() -> None:
+def test_a_functions_error_is_the_reason() -> None:
     report = run([fake("a"), fake("b")], lambda: explodes(name="Key"), execute=True, origin=ORIGIN)
     assert set(report.failures.values()) == {"Key: the key at c cannot be read: look at c"}
 
@@ -291,7 +291,7 @@ def guarded() -> None:
     server.shell(name="tell", commands=["true"], _if=lambda: "x" in changed.stdout_lines[0])
 
 
-def test_a_plan_foresees_handlers_and_an_apply_reports_what_ran() -> None:
+def test_a_plan_predicts_handlers_and_an_apply_reports_which_ran() -> None:
     plan = run([fake("a")], guarded, execute=False, origin=None)
     # whether "tell" runs depends on output that does not exist yet
     assert changes(plan, "a") == ["config", "reload", "restart", "tell"]
@@ -300,7 +300,7 @@ def test_a_plan_foresees_handlers_and_an_apply_reports_what_ran() -> None:
     assert changes(done, "a") == ["config", "reload", "restart", "tell"]
 
 
-def test_a_plan_with_nothing_to_do_is_empty() -> None:
+def test_a_plan_without_changes_is_empty() -> None:
     def quiet() -> None:
         meta = nothing(name="quiet")
         server.shell(name="reload", commands=["true"], _if=meta.did_change)
@@ -319,7 +319,9 @@ def shows_diff(secret: str) -> Any:
 
 
 @pytest.mark.parametrize("execute", [False, True])
-def test_the_diff_of_an_operation_is_in_the_report_and_no_argument_in_the_log(tmp_path: Path, execute: bool) -> None:
+def test_the_diff_of_an_operation_is_in_the_report_and_its_arguments_are_not_in_the_log(
+    tmp_path: Path, execute: bool
+) -> None:
     log = tmp_path / "log"
     report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=execute, origin=ORIGIN, log=log)
     assert changed(report.hosts["a"].changes[0]) == "-old\n+new"
@@ -335,7 +337,7 @@ def test_a_full_disk_behind_the_log_ends_the_log_and_not_the_run() -> None:
     assert report.log_failure == "No space left on device"
 
 
-def test_names_that_differ_between_hosts_stay_with_their_host() -> None:
+def test_names_that_differ_between_hosts_are_kept_per_host() -> None:
     def site() -> None:
         server.shell(name=f"node {host.data.where}", commands=["true"])
 
@@ -343,19 +345,19 @@ def test_names_that_differ_between_hosts_stay_with_their_host() -> None:
     assert [changes(report, name) for name in "ab"] == [["node left"], ["node right"]]
 
 
-def test_limit_works_on_some_hosts_and_refuses_unknown_ones() -> None:
+def test_limit_selects_hosts_and_refuses_unknown_ones() -> None:
     report = run(MIXED, site, execute=True, origin=ORIGIN, limit=["c"])
     assert list(report.hosts) == ["c"]
     with pytest.raises(GpupoolError, match="no such node: x"):
         run(MIXED, site, execute=True, origin=ORIGIN, limit=["x", "a"])
 
 
-def test_no_hosts_no_trouble() -> None:
+def test_without_hosts_there_is_no_failure() -> None:
     assert run([], site, execute=True, origin=ORIGIN).ok
 
 
 @pytest.mark.parametrize(("text", "message"), [(None, "cannot read the deploy"), ("def x(:\n", "SyntaxError")])
-def test_a_deploy_file_that_is_none_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+def test_an_invalid_deploy_file_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "site.py"
     if text:
         path.write_text(text)
@@ -363,7 +365,7 @@ def test_a_deploy_file_that_is_none_is_refused(tmp_path: Path, text: str | None,
         run([fake("a")], path, execute=True, origin=ORIGIN)
 
 
-def test_on_this_machine(tmp_path: Path) -> None:
+def test_a_deploy_runs_on_this_machine(tmp_path: Path) -> None:
     def site() -> None:
         server.shell(name="make", commands=[f"touch {tmp_path}/made"])
 
@@ -398,7 +400,7 @@ SLOW = """
 
 
 @pytest.mark.parametrize(("grace", "mark"), [(1e6, "down"), (0.01, "up")], ids=["it ends", "it does not"])
-def test_ctrl_c_lets_the_running_command_end_and_begins_no_other(tmp_path: Path, grace: float, mark: str) -> None:
+def test_ctrl_c_lets_the_running_command_end_and_starts_no_other(tmp_path: Path, grace: float, mark: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     code = textwrap.dedent(SLOW)
     process = subprocess.Popen(

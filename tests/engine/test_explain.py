@@ -46,11 +46,11 @@ KEY = Ed25519Key.from_private_key_file
         (SSHException("Incompatible ssh peer\n(no key)"), "Incompatible ssh peer (no key)"),
     ],
 )
-def test_why_a_node_cannot_be_reached(cause: Exception, message: str) -> None:
+def test_an_unreachable_node_has_a_reason(cause: Exception, message: str) -> None:
     assert unreachable(connect_error(cause), "/kh") == f"cannot be reached: {message}"
 
 
-def test_another_host_key_than_the_known_one() -> None:
+def test_another_host_key_than_the_known_one_is_explained() -> None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -63,7 +63,7 @@ def test_another_host_key_than_the_known_one() -> None:
     assert "ssh-keygen -f /kh -R '[10.0.0.1]:2222'" in words
 
 
-def test_reasons() -> None:
+def test_each_error_has_a_reason() -> None:
     assert reason(TestbedError("no\n  room")) == "no room"
     assert reason(OperationError("in words")) == "in words"
     assert reason(ValueError("x")) == "ValueError: x"
@@ -81,10 +81,10 @@ def silent_server() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_a_node_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_silent_node_is_abandoned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ssh, "ANSWER_SECONDS", 0.2)
     with silent_server() as port:
         target = NodeHost("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
         report = run([target], lambda: None, execute=True, origin=ORIGIN)
     assert report.failures == {"n1": "cannot be reached: no SSH server answered"}
-    assert report.seconds < 10 * start(), "it waited for longer than it was told to"
+    assert report.seconds < 10 * start(), "it waited for longer than ANSWER_SECONDS"

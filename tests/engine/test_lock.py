@@ -85,7 +85,7 @@ def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Pope
     (tmp_path / "enough").touch()  # its command on the node would continue
 
 
-def test_a_second_apply_is_told_who_applies_and_changes_nothing(
+def test_a_second_apply_is_refused_with_the_holder_and_changes_nothing(
     nodes: dict[str, Server], other: object, tmp_path: Path
 ) -> None:
     since = time.strftime("%H:%M", time.localtime(int(lock_of(nodes["n2"]).split()[0])))
@@ -116,11 +116,11 @@ def test_a_node_that_greets_without_end_is_not_locked_and_the_others_are_changed
     assert report.failures == {"n2": "cannot lock the node for this run: no answer"}
 
 
-def test_runs_on_different_nodes_go_on(nodes: dict[str, Server], other: object) -> None:
+def test_runs_on_different_nodes_continue(nodes: dict[str, Server], other: object) -> None:
     assert go(nodes, "n1 n3")[0].ok
 
 
-def test_a_plan_reads_and_says_so(nodes: dict[str, Server], other: object) -> None:
+def test_a_plan_reads_and_names_the_running_apply(nodes: dict[str, Server], other: object) -> None:
     report, notes = go(nodes, "n1 n2", execute=False)
     assert report.ok
     (note,) = notes
@@ -129,9 +129,7 @@ def test_a_plan_reads_and_says_so(nodes: dict[str, Server], other: object) -> No
     assert "ada@elsewhere" in lock_of(nodes["n2"])
 
 
-def test_who_has_ended_is_in_nobodys_way(
-    nodes: dict[str, Server], other: "subprocess.Popen[bytes]", tmp_path: Path
-) -> None:
+def test_a_lock_ends_with_its_run(nodes: dict[str, Server], other: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
     (tmp_path / "enough").touch()
     until(lambda: other.poll() is not None, "the other one ends")
     assert other.returncode == 0
@@ -140,12 +138,12 @@ def test_who_has_ended_is_in_nobodys_way(
     assert go(nodes, "n2")[0].ok
 
 
-def test_who_was_killed_is_in_nobodys_way(nodes: dict[str, Server], other: "subprocess.Popen[bytes]") -> None:
+def test_the_lock_of_a_killed_run_ends(nodes: dict[str, Server], other: "subprocess.Popen[bytes]") -> None:
     other.kill()
     until(lambda: go(nodes, "n2")[0].ok, "the node is free")
 
 
-def test_who_is_silent_for_long_loses_the_node_and_learns_it(
+def test_a_run_that_is_silent_for_long_loses_its_lock_and_notices(
     nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A laptop was suspended: another run takes the node, and the first run ends when the laptop wakes up."""
@@ -158,7 +156,7 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
     assert lock_of(nodes["n1"]) == ""
 
 
-def test_beats_keep_the_node(nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeats_keep_the_lock(nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> None:
     lease = math.ceil(6 * start())  # a slow machine may stop for moments
     monkeypatch.setattr(remote, "LEASE_SECONDS", lease)
     monkeypatch.setattr(remote, "BEAT_SECONDS", 0.2)
@@ -190,7 +188,7 @@ class Ended:
     def close(self) -> None: ...
 
 
-def test_a_beat_that_cannot_be_sent_is_a_lock_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_heartbeat_that_cannot_be_sent_is_a_lost_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "BEAT_SECONDS", 0)
     channel: Any = Ended()
     lost: list[str] = []
@@ -199,7 +197,7 @@ def test_a_beat_that_cannot_be_sent_is_a_lock_that_is_lost(monkeypatch: pytest.M
     assert (channel.beats, lost) == (1, ["lost"])
 
 
-def test_a_beat_that_comes_while_the_lock_is_released_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_heartbeat_during_the_release_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "BEAT_SECONDS", 0)
     channel: Any = Ended()
     lost: list[str] = []
@@ -211,7 +209,7 @@ def test_a_beat_that_comes_while_the_lock_is_released_loses_nothing(monkeypatch:
     assert lost == []
 
 
-def test_ctrl_c_gives_the_nodes_back(nodes: dict[str, Server]) -> None:
+def test_ctrl_c_releases_the_locks(nodes: dict[str, Server]) -> None:
     me = gevent.getcurrent()
 
     def press() -> None:
@@ -226,20 +224,20 @@ def test_ctrl_c_gives_the_nodes_back(nodes: dict[str, Server]) -> None:
     assert lock_of(nodes["n1"]) == ""
 
 
-def test_the_lock_is_roots_alone(nodes: dict[str, Server]) -> None:
+def test_only_root_can_take_the_lock(nodes: dict[str, Server]) -> None:
     """A user who can open a file can lock it."""
     assert go(nodes, "n1")[0].ok
     assert (nodes["n1"].asked.parent / "gpupool-apply.lock").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_node_that_cannot_be_locked_is_left_alone_and_the_others_are_not(nodes: dict[str, Server]) -> None:
+def test_a_node_that_cannot_be_locked_is_left_alone_and_others_are_not(nodes: dict[str, Server]) -> None:
     (nodes["n1"].asked.parent / "gpupool-apply.lock").mkdir()
     report, _ = go(nodes, "n1 n2")
     assert list(report.failures) == ["n1"]
     assert report.failures["n1"].startswith("cannot lock the node for this run: ")
 
 
-def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:
+def test_a_wrong_clock_is_named(nodes: dict[str, Server]) -> None:
     fast = nodes["n2"].asked.parent / "date"
     fast.write_text('#!/bin/sh\nexec /bin/date -d "600 seconds" "$@"\n')
     fast.chmod(0o755)
@@ -253,7 +251,7 @@ def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:
     assert report.failures["n1"] == "work: why it failed"
 
 
-def test_of_three_clocks_the_middle_one_is_right() -> None:
+def test_of_three_clocks_the_median_is_the_reference() -> None:
     assert clock.deviations({"a": 3.0, "b": -1.0}) == {}
     assert clock.deviations({"a": -61.0}) == {"a": "its clock is 61 s behind; munge refuses it from 300 s on"}
     (c,) = clock.deviations({"a": -300.0, "b": -300.0, "c": 0.0}).items()

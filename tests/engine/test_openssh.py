@@ -51,7 +51,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield Site(tmp_path, node, [outer, inner])
 
 
-def test_a_node_on_its_own_port_as_its_own_user(site: Site) -> None:
+def test_a_node_has_its_own_port_and_user(site: Site) -> None:
     assert site.failure() is None
     assert [jump.forwarded for jump in site.jumps] == [[], []]
 
@@ -67,7 +67,7 @@ def test_a_node_behind_two_jumps(site: Site, jumps: str) -> None:
     assert inner.forwarded == [(LOCAL, site.node.port)]
 
 
-def test_a_command_of_the_admins_may_lead_to_a_node(site: Site) -> None:
+def test_a_proxy_command_of_the_admin_leads_to_a_node(site: Site) -> None:
     config = site.folder / "config"
     site.options = [f"ProxyCommand ssh -F {config} -W %h:%p outer"]
     assert site.failure() is None

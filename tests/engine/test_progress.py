@@ -34,7 +34,7 @@ def story(display: ShownProgress) -> None:
         display.advance(9)
 
 
-def test_lines() -> None:
+def test_progress_in_a_log_has_lines() -> None:
     out = screen(terminal=False)
     story(shown(out))
     assert [re.sub(r"^ +\d+\.\d s  ", "", line) for line in text(out).splitlines()] == [
@@ -45,7 +45,7 @@ def test_lines() -> None:
     ]
 
 
-def test_a_long_silence_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_wait_prints_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     out = screen(terminal=False)
     monkeypatch.setattr(progress, "SILENCE_SECONDS", 0)
     with LineProgress(out) as lines:
@@ -57,7 +57,7 @@ def test_a_long_silence_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Execute: 0 of 10; now n1: slurm | install" in text(out)
 
 
-def test_bars() -> None:
+def test_progress_on_a_terminal_has_bars() -> None:
     out = screen(terminal=True)
     display = shown(out)
     assert isinstance(display, BarProgress)

@@ -40,7 +40,7 @@ def sent(deploy: Any, *names: str, execute: bool = True, **responses: Any) -> li
     return commands
 
 
-def test_a_fact_is_read_once_until_something_is_written() -> None:
+def test_a_fact_is_read_once_until_a_write() -> None:
     def deploy() -> None:
         looks(what="at x")
         looks(what="at x")
@@ -64,7 +64,7 @@ def test_a_write_to_one_host_makes_the_facts_of_all_hosts_stale() -> None:
     assert b == ["look at the controller", "look at the controller"]
 
 
-def test_who_asks_makes_a_difference() -> None:
+def test_a_fact_is_cached_per_user_and_environment() -> None:
     def deploy() -> None:
         looks(what="at x")
         looks(what="at x", _sudo=True)
@@ -73,7 +73,7 @@ def test_who_asks_makes_a_difference() -> None:
     assert len(sent(deploy)[0]) == 3
 
 
-def test_a_fact_that_failed_is_asked_again() -> None:
+def test_a_failed_fact_is_read_again() -> None:
     def deploy() -> None:
         looks(what="at x", _ignore_errors=True)
         looks(what="at x", _ignore_errors=True)
@@ -81,7 +81,7 @@ def test_a_fact_that_failed_is_asked_again() -> None:
     assert sent(deploy, look={"success": False}) == [["look at x", "look at x"]]
 
 
-def test_a_function_may_poll_and_other_hosts_may_be_asked() -> None:
+def test_a_function_may_poll_and_other_hosts_may_be_read() -> None:
     def poll() -> None:
         for _ in range(3):
             host.get_fact(Look, what="at x")

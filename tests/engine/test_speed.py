@@ -32,7 +32,7 @@ def outer() -> None:
     )
 
 
-def test_the_order_is_the_same_as_pyinfras(monkeypatch: Any) -> None:
+def test_the_order_is_that_of_pyinfra(monkeypatch: Any) -> None:
     assert pyinfra.__version__.startswith(speed.COMPARED), "compare with the new pyinfra, then add its version"
     stock: Any = sys.modules["pyinfra.api.operation"].get_operation_order_from_stack
     pairs: list[tuple[Any, Any]] = []
@@ -50,7 +50,7 @@ def test_the_order_is_the_same_as_pyinfras(monkeypatch: Any) -> None:
     assert len({tuple(ours) for _, ours in pairs}) == 5
 
 
-def test_a_hosts_data_is_what_pyinfra_finds() -> None:
+def test_the_data_of_a_host_is_that_of_pyinfra() -> None:
     own = {"_sudo": True, "both": ["own"]}
     data = HostData("a", own, lambda: {"_su_user": "of a group", "both": ["of a group"]})
     for key in ("_sudo", "_su_user", "both"):
@@ -61,7 +61,7 @@ def test_a_hosts_data_is_what_pyinfra_finds() -> None:
         speed.data_of_host(data, "nowhere")
 
 
-def test_pyinfra_is_itself_again_afterwards() -> None:
+def test_pyinfra_is_restored_afterwards() -> None:
     operation: Any = sys.modules["pyinfra.api.operation"]
 
     def inner() -> tuple[Any, ...]:

@@ -51,15 +51,15 @@ def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None
     assert options == [1, 40_000]
 
 
-def test_a_command_that_fails_says_why(node: Server) -> None:
+def test_a_failed_command_has_its_error(node: Server) -> None:
     assert failure(node, command="fail") == "work: why it failed"
 
 
-def test_a_connection_that_breaks_is_said(node: Server) -> None:
+def test_a_lost_connection_is_reported(node: Server) -> None:
     assert failure(node, command="hang up") == "work: the connection was lost"
 
 
-def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
+def test_a_node_that_hangs_is_lost_and_delays_no_other(
     node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its kernel answers TCP, but no program answers."""
@@ -86,7 +86,7 @@ def test_a_node_that_answers_without_end_fails_alone(
     assert report.hosts["n2"].ok
 
 
-def test_a_command_that_takes_long_is_left_alone_while_its_node_answers(
+def test_a_long_command_is_left_alone_while_its_node_answers(
     node: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
@@ -94,7 +94,7 @@ def test_a_command_that_takes_long_is_left_alone_while_its_node_answers(
     assert failure(node, command=asked_twice) is None
 
 
-def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fact_that_exceeds_its_time_limit_is_abandoned(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """`timeout` on the node cannot end a command that waits for a hanging disk."""
     monkeypatch.setattr(session, "FACT_GRACE_SECONDS", 0.1)
 
@@ -126,13 +126,13 @@ def test_another_host_key_is_refused(node: Server, tmp_path: Path) -> None:
     assert said.startswith(f"cannot be reached: its host key is not the one in {known}")
 
 
-def test_a_login_that_is_refused(node: Server, tmp_path: Path) -> None:
+def test_a_refused_login_is_explained(node: Server, tmp_path: Path) -> None:
     new_key(tmp_path / "stranger")
     words = "cannot be reached: SSH login refused (is your key in its authorized_keys?)"
     assert failure(node, ssh_key=str(tmp_path / "stranger")) == words
 
 
-def test_an_upload_without_a_folder_is_refused_in_one_line(node: Server, tmp_path: Path) -> None:
+def test_an_upload_to_a_missing_folder_is_refused_in_one_line(node: Server, tmp_path: Path) -> None:
     missing = f"{tmp_path}/missing/f"
     report = run(
         [NodeHost("n1", (), node.data)],
@@ -165,10 +165,10 @@ def test_bytes_that_are_not_utf8_end_no_run(node: Server) -> None:
     assert failure(node, command="printf '\\377\\n' >&2; exit 1") == "work: \ufffd"
 
 
-def test_host_names_stay_plain() -> None:
+def test_host_names_are_unchanged() -> None:
     assert list(PoolSSH.make_names_data("n01")) == [("n01", {"ssh_hostname": "n01"}, [])]
 
 
-def test_the_entry_point_is_ours() -> None:
+def test_pyinfra_finds_our_connector() -> None:
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert f'pool = "{PoolSSH.__module__}:{PoolSSH.__name__}"' in text

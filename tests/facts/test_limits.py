@@ -23,14 +23,14 @@ STRATEGIES: dict[str, some.SearchStrategy[Any]] = {
 
 @pytest.mark.parametrize("field", sorted(_KINDS))
 @given(data=some.data())
-def test_what_is_written_is_read_back(field: str, data: some.DataObject) -> None:
+def test_a_written_value_is_read_back(field: str, data: some.DataObject) -> None:
     value = data.draw(STRATEGIES[_KINDS[field]])
     assert parse(field, write(field, value)) == value
     assert parse(field, value) == value
 
 
 @pytest.mark.parametrize("field", sorted(_KINDS))
-def test_no_limit_is_written_so_that_it_is_read_back(field: str) -> None:
+def test_no_limit_is_written_in_a_form_that_is_read_back(field: str) -> None:
     nothing = parse(field, "")
     assert parse(field, write(field, nothing)) == nothing
     assert parse(field, None) == nothing
@@ -55,19 +55,19 @@ def test_no_limit_is_written_so_that_it_is_read_back(field: str) -> None:
         ("Fairshare", "parent", "parent"),
     ],
 )
-def test_slurms_ways_to_write(field: str, text: object, value: Value) -> None:
+def test_slurms_notations_are_read(field: str, text: object, value: Value) -> None:
     assert parse(field, text) == value
 
 
 @pytest.mark.parametrize(
     ("field", "text"), [("MaxWall", "soon"), ("Priority", "high"), ("GrpTRES", "gpu"), ("MaxWall", "1:30")]
 )
-def test_what_slurm_cannot_have_is_said(field: str, text: str) -> None:
+def test_a_value_that_slurm_cannot_have_is_an_error(field: str, text: str) -> None:
     with pytest.raises(ValueError, match=field):
         parse(field, text)
 
 
-def test_a_tres_that_goes_away_is_named() -> None:
+def test_a_removed_tres_is_named() -> None:
     assert write("GrpTRES", {"cpu": 4}, {"cpu": 2, "gres/gpu": 5}) == "cpu=4,gres/gpu=-1"
 
 
@@ -94,5 +94,5 @@ def test_rows_become_entities() -> None:
     assert state.entities["partitions"] == ["owner"]
 
 
-def test_an_error_in_the_middle_is_trouble_and_not_an_empty_database() -> None:
+def test_an_error_in_the_middle_is_a_failure_and_not_an_empty_database() -> None:
     assert together([["C", "gp"], ["Q", "sacctmgr: error: Connection refused"]]).trouble is not None

@@ -51,7 +51,7 @@ def at_work(folder: Path) -> Iterator[None]:
         yield
 
 
-def test_the_end_of_what_a_killed_upgrade_has_begun_is_waited_for(tmp_path: Path) -> None:
+def test_the_end_of_a_killed_upgrade_is_waited_for(tmp_path: Path) -> None:
     with at_work(tmp_path):
         state = looked(tmp_path)
     assert state.refused == ()
@@ -59,7 +59,7 @@ def test_the_end_of_what_a_killed_upgrade_has_begun_is_waited_for(tmp_path: Path
 
 
 @pytest.mark.parametrize("lock", [False, True])
-def test_what_apt_refuses_at_rest_is_refused(tmp_path: Path, lock: bool) -> None:
+def test_a_refusal_of_an_idle_apt_is_reported(tmp_path: Path, lock: bool) -> None:
     if lock:  # as left by the last installation
         (tmp_path / "lock").touch()
     (tmp_path / "begun").touch()

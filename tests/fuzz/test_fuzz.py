@@ -10,7 +10,7 @@ EACH = 25
 
 
 @pytest.mark.parametrize("first", range(0, 200, EACH))
-def test_check_takes_whatever_it_is_given(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_accepts_or_refuses_every_inventory(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", [])
     for number in range(first, first + EACH):
         folder = tmp_path / str(number)
@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_inventories(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_some_are_still_inventories(tmp_path: Path) -> None:
+def test_some_changed_inventories_are_valid(tmp_path: Path) -> None:
     """Otherwise nothing would be compiled."""
     fine = 0
     for number in range(40):
@@ -39,7 +39,7 @@ def test_some_are_still_inventories(tmp_path: Path) -> None:
     assert fine
 
 
-def test_what_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", [])
     (tmp_path / "x.yml").write_text("schema: 2\n")
     assert fuzz.faults(tmp_path) == []

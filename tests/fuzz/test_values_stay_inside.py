@@ -194,7 +194,7 @@ def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) 
     return sorted(plain(path, f"{path} {line}") for path, line in lines)
 
 
-def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str, Any]) -> None:
+def test_every_field_for_text_is_in_the_example(data: dict[str, Any]) -> None:
     wanted = {spot.field for spot in fields(Inventory, "")}
     assert len(wanted) > 100
     assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE - BY_QOS == set()
@@ -212,7 +212,7 @@ NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS)
 
 
 @pytest.mark.parametrize("field", NAMES)
-def test_a_value_stays_a_value(
+def test_a_value_is_read_as_exactly_that_value(
     field: str, data: dict[str, Any], tmp_path: Path, original: dict[tuple[str, str], File]
 ) -> None:
     spots = {spot.word: spot for spot in fields(Inventory, "", data) if spot.field == field}
@@ -222,7 +222,7 @@ def test_a_value_stays_a_value(
             _tried(spot, partial(renamed, data, spot.word), original, tmp_path)
 
 
-def test_a_qos_that_is_preempted_stays_a_name(tmp_path: Path) -> None:
+def test_the_name_of_a_preempted_qos_is_read_as_exactly_that_name(tmp_path: Path) -> None:
     guests = read(SMALL).data
     guests["qos"] = {"normal": {"default": True, "preempts": ["guest"]}, "guest": {"preemptable": True}}
     original = compiled(guests)
@@ -263,7 +263,7 @@ def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, s
         assert read_all(files, paths, folder) == sorted(wanted), f"{word!r} is more than a value"
 
 
-def test_the_readers_find_what_breaks_out(tmp_path: Path) -> None:
+def test_the_readers_find_values_that_break_out(tmp_path: Path) -> None:
     """Each of these was once accepted as a value."""
     for path, fine, broken in (
         ("/etc/slurm/slurm.conf", "KillWait=20\n", "KillWait=20 Prolog=/x\n"),

@@ -9,7 +9,7 @@ class Stands:
     def test_nothing_is_left_to_change(self, testbed: Testbed) -> None:
         assert testbed.plan() == (0, {})
 
-    def test_verify_holds(self, testbed: Testbed) -> None:
+    def test_verify_passes(self, testbed: Testbed) -> None:
         done = gpupool("verify", testbed.inventory, "--on", "testbed")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "all pass" in done.stdout
@@ -18,7 +18,7 @@ class Stands:
 class PutsBack(Stands):
     """Tested on one cluster only: tests/testbed shows the corrections on SkyNet."""
 
-    def test_a_change_by_hand_is_named_and_put_back(self, testbed: Testbed) -> None:
+    def test_a_change_by_hand_is_named_and_reverted(self, testbed: Testbed) -> None:
         database, head = (
             next(node.name for node in testbed.target.nodes if node.has(role)) for role in ("database", "head")
         )

@@ -41,7 +41,7 @@ def used(cloud: Testbed, account: str, user: str = "") -> tuple[int, float]:
 
 
 @pytest.mark.promise("AAU-002")
-def test_a_department_that_used_much_stands_behind_one_that_used_little(cloud: Testbed, front: Terminal) -> None:
+def test_a_department_with_much_usage_has_a_lower_priority(cloud: Testbed, front: Terminal) -> None:
     """The usage of a group counts for its department: a colleague in `es` who never ran a job waits behind `cs`."""
     cloud.out(PILOT, "sacctmgr -i modify account cs,es,es.shj set RawUsage=0")
     until(lambda: used(cloud, "es")[0] == 0, "the usage of before is forgotten")
@@ -117,14 +117,14 @@ def outside(cloud: Testbed, laptop: Terminal) -> Iterator[Terminal]:
 
 
 @pytest.mark.promise("AAU-012", "AAU-016")
-def test_inside_the_network_one_logs_in_in_one_step(cloud: Testbed, laptop: Terminal) -> None:
+def test_inside_the_network_users_log_in_in_one_step(cloud: Testbed, laptop: Terminal) -> None:
     laptop.type(f"ssh {ME}@ai-pilot.srv.aau.dk", r"password: \Z")
     assert f"{ME}@{PILOT}:~$ " in laptop.type(PASSCODE)
     assert ME in laptop.type("srun whoami").splitlines()
 
 
 @pytest.mark.promise("AAU-013")
-def test_outside_one_logs_in_in_two_steps(cloud: Testbed, outside: Terminal) -> None:
+def test_outside_the_network_users_log_in_in_two_steps(cloud: Testbed, outside: Terminal) -> None:
     for node in (PILOT, *NODES):
         assert "Connection refused" in outside.type(f"ssh {node}.srv.aau.dk -l {ME}", LAPTOPS)
     outside.type(f"ssh sshgw.aau.dk -l {ME}", r"password: \Z")
@@ -137,7 +137,7 @@ def test_outside_one_logs_in_in_two_steps(cloud: Testbed, outside: Terminal) -> 
 
 
 @pytest.mark.promise("AAU-015")
-def test_a_tunnel_through_the_gateway_leads_to_the_front_end_alone(cloud: Testbed, outside: Terminal) -> None:
+def test_a_tunnel_through_the_gateway_reaches_the_front_end_only(cloud: Testbed, outside: Terminal) -> None:
     cloud.out(PILOT, "rm -f ~/testfile", ME)
     outside.type(f"ssh -L 2022:ai-pilot.srv.aau.dk:22\\\n  -l {ME} sshgw.aau.dk", r"password: \Z")
     outside.type(PASSCODE)
@@ -155,7 +155,7 @@ def test_a_tunnel_through_the_gateway_leads_to_the_front_end_alone(cloud: Testbe
 
 
 @pytest.mark.promise("AAU-010", "AAU-011", "AAU-068")
-def test_shells_and_what_goes_on_after_disconnecting(cloud: Testbed, front: Terminal) -> None:
+def test_shells_are_available_and_sessions_survive_a_disconnect(cloud: Testbed, front: Terminal) -> None:
     assert cloud.out(PILOT, "echo $SHELL", ME) == "/bin/bash"
     for command in ("zsh --version", "byobu --version", "screen -v", "tmux -V"):
         cloud.out(PILOT, command, ME)
@@ -237,7 +237,7 @@ srun echo hello world from sbatch on node $SLURM_NODELIST
 
 
 @pytest.mark.promise("AAU-028", "AAU-029")
-def test_looking_things_up_and_cancelling(cloud: Testbed, front: Terminal) -> None:
+def test_jobs_are_looked_up_and_cancelled(cloud: Testbed, front: Terminal) -> None:
     job = cloud.submit(ME, "--gres=gpu:1")
     cloud.wait_for(job, "RUNNING")
     assert re.search(r"batch\* +up .* nv-ai-0", front.type("sinfo"))
@@ -276,7 +276,7 @@ systemctl restart slurmdbd
 
 
 @pytest.mark.promise("AAU-031")
-def test_sreport_tells_how_many_minutes_gpus_were_used(cloud: Testbed, front: Terminal) -> None:
+def test_sreport_counts_the_minutes_of_gpus(cloud: Testbed, front: Terminal) -> None:
     job = cloud.submit(ME, "--gres=gpu:1", "true")
     cloud.wait_for(job, "COMPLETED")
     until(lambda: "COMPLETED" in cloud.out(PILOT, f"sacct -nX -j {job} -o state"), "slurmdbd knows of the end")
@@ -290,7 +290,7 @@ def test_sreport_tells_how_many_minutes_gpus_were_used(cloud: Testbed, front: Te
 
 
 @pytest.mark.promise("AAU-018", "AAU-032", "AAU-033")
-def test_accounts_and_qos_as_sacctmgr_shows_them(cloud: Testbed, front: Terminal) -> None:
+def test_accounts_and_qos_are_shown_by_sacctmgr(cloud: Testbed, front: Terminal) -> None:
     parents = cloud.out(PILOT, "sacctmgr -nP show account withassoc format=account,parentname", ME).splitlines()
     assert {"cs|root", "es|root", "es.shj|es"} <= set(parents)
     shown = front.type("sacctmgr show qos format=name,priority,maxtresperuser%20,MaxWall")
@@ -324,7 +324,7 @@ def test_a_qos_is_a_limit_and_some_must_be_granted(cloud: Testbed, front: Termin
 
 
 @pytest.mark.promise("AAU-034")
-def test_who_asked_for_more_before_a_deadline_has_it(cloud: Testbed, front: Terminal) -> None:
+def test_a_user_with_a_deadline_has_the_granted_qos(cloud: Testbed, front: Terminal) -> None:
     assert cloud.out(PILOT, "srun --qos=deadline --gres=gpu:2 echo all", COLLEAGUE) == "all"
     assert "Invalid qos specification" in front.type("srun --qos=deadline true")
 
@@ -360,7 +360,7 @@ def nvidia_smi(cloud: Testbed) -> Iterator[None]:
 
 @pytest.mark.promise("AAU-052")
 @pytest.mark.usefixtures("nvidia_smi")
-def test_the_use_of_a_jobs_gpus_is_seen_from_the_front_end(cloud: Testbed, front: Terminal) -> None:
+def test_the_use_of_a_jobs_gpus_is_shown_on_the_front_end(cloud: Testbed, front: Terminal) -> None:
     job = cloud.submit(ME, "--gres=gpu:1")
     cloud.wait_for(job, "RUNNING")
     shown = front.type(f"getUtilByJobId.sh {job}", r"97 %[\s\S]*97 %")
@@ -372,7 +372,7 @@ def test_the_use_of_a_jobs_gpus_is_seen_from_the_front_end(cloud: Testbed, front
 
 
 @pytest.mark.promise("AAU-054")
-def test_raid_is_a_disk_of_each_node(cloud: Testbed, front: Terminal) -> None:
+def test_raid_is_a_local_disk_of_each_node(cloud: Testbed, front: Terminal) -> None:
     for node in NODES:
         cloud.out(PILOT, f"srun -w {long_name(node)} sh -c 'mkdir -p /raid/u1 && hostname > /raid/u1/where'", ME)
     for node in NODES:

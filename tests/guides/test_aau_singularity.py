@@ -74,7 +74,7 @@ def test_an_image_of_nvidia_is_pulled(cloud: Testbed, here: Terminal) -> None:
 
 
 @pytest.mark.promise("AAU-038", "AAU-043", "AAU-067")
-def test_a_copy_is_there_for_all(cloud: Testbed, here: Terminal) -> None:
+def test_a_shared_copy_exists_for_all(cloud: Testbed, here: Terminal) -> None:
     """One node downloads it for all. The inventory's timer would run again in an hour; here an admin starts it."""
     cloud.out(OTHER_NODE, "systemctl start gpupool-images")
     assert cloud.out(PILOT, f"stat -c '%U %a' {COPY}", ME) == "root 644"
@@ -118,7 +118,7 @@ tensorflow_20.10-tf2-py3.sif python /code/example.py 10"""
 
 
 @pytest.mark.promise("AAU-047", "AAU-048")
-def test_an_image_of_ones_own_is_built_and_run(cloud: Testbed, here: Terminal) -> None:
+def test_a_users_image_is_built_and_run(cloud: Testbed, here: Terminal) -> None:
     definition = "BootStrap: docker\nFrom: nvcr.io/nvidia/tensorflow:20.10-tf2-py3\n\n%post\npip install keras\n"
     cloud.out(PILOT, "rm -f tensorflow_keras.sif; cat > Singularity", ME, definition)
     here.type("srun singularity build --fakeroot \\\n  tensorflow_keras.sif Singularity")

@@ -62,7 +62,7 @@ def running(arandu: Testbed) -> str:
 
 
 @pytest.mark.promise("ARA-004", "ARA-007")
-def test_people_log_in_on_the_master_which_is_the_controller_and_no_worker(arandu: Testbed, master: Terminal) -> None:
+def test_users_log_in_on_the_master_which_is_the_controller_and_no_worker(arandu: Testbed, master: Terminal) -> None:
     assert MASTER in master.type("hostname")
     assert arandu.out(MASTER, "systemctl is-active slurmctld") == "active"
     assert MASTER not in arandu.out(MASTER, "sinfo -h -N -o %N").split()
@@ -78,7 +78,7 @@ def logged_in(arandu: Testbed, password: str) -> paramiko.SSHClient:
 
 
 @pytest.mark.promise("ARA-005")
-def test_the_log_in_asks_for_a_password(arandu: Testbed) -> None:
+def test_the_login_asks_for_a_password(arandu: Testbed) -> None:
     arandu.out(MASTER, "chpasswd", text=f"{COLLEAGUE}:right-Horse-9\n")
     with pytest.raises(paramiko.AuthenticationException):
         logged_in(arandu, "wrong-Horse-9")
@@ -91,7 +91,7 @@ def test_the_log_in_asks_for_a_password(arandu: Testbed) -> None:
 
 
 @pytest.mark.promise("ARA-011", "ARA-046")
-def test_the_home_is_everywhere_and_the_output_folder_on_each_worker_alone(arandu: Testbed) -> None:
+def test_the_home_is_on_all_nodes_and_the_output_folder_on_each_worker_only(arandu: Testbed) -> None:
     arandu.out(MASTER, "echo mine > ~/here", ME)
     for node in (DGX, *WORKSTATIONS):
         said = arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} sh -c 'pwd; cat ~/here; ls /output'", ME)
@@ -121,7 +121,7 @@ def test_an_interactive_job_is_a_shell_on_a_worker(arandu: Testbed, master: Term
 
 
 @pytest.mark.promise("ARA-014", "ARA-015")
-def test_a_job_waits_in_the_queue_until_there_is_room(arandu: Testbed, master: Terminal) -> None:
+def test_a_job_waits_in_the_queue_until_gpus_are_free(arandu: Testbed, master: Terminal) -> None:
     holds = arandu.submit(COLLEAGUE, "-p arandu --gres=gpu:8")
     arandu.wait_for(holds, "RUNNING")
     said = master.type("srun -p arandu --gres=gpu:1 --pty -u bash -i", "queued and waiting for resources")
@@ -133,14 +133,14 @@ def test_a_job_waits_in_the_queue_until_there_is_room(arandu: Testbed, master: T
 
 
 @pytest.mark.promise("ARA-016")
-def test_a_gpu_is_asked_for_by_gres(master: Terminal) -> None:
+def test_a_gpu_is_requested_by_gres(master: Terminal) -> None:
     assert "@c4aiscw" in master.type("srun --gres=gpu:1 --pty -u bash -i")
     assert "\n0\n" in master.type("echo $CUDA_VISIBLE_DEVICES")
     master.type("exit")
 
 
 @pytest.mark.promise("ARA-017")
-def test_a_job_without_partition_goes_where_it_fits(arandu: Testbed, master: Terminal) -> None:
+def test_a_job_without_a_partition_is_sent_where_it_fits(arandu: Testbed, master: Terminal) -> None:
     # until the prompt: srun would read earlier input
     assert re.search(r"(?m)^c4aiscw\d$", master.type("srun --gres=gpu:1 hostname"))
     assert re.search(rf"(?m)^{DGX}$", master.type("srun --gres=gpu:8 hostname"))
@@ -178,7 +178,7 @@ def printed(arandu: Testbed, job: str, folder: str = "~") -> str:
 
 
 @pytest.mark.promise("ARA-012", "ARA-020", "ARA-021", "ARA-022", "ARA-034", "ARA-042")
-def test_a_batch_job_takes_its_files_to_the_worker(arandu: Testbed, master: Terminal) -> None:
+def test_a_batch_job_copies_its_files_to_the_worker(arandu: Testbed, master: Terminal) -> None:
     project = f"rm -rf {PROJECT} slurm_out_*; mkdir -p {PROJECT}/code && cat > {PROJECT}/code/main.py"
     arandu.out(MASTER, project, ME, "import os\nprint('program in', os.getcwd())\n")
     for options, says in ((AS_PRINTED, '"-w": executable file not found'), (CORRECTED, "program in /workspace/data")):
@@ -232,7 +232,7 @@ def _gpus(listed: str) -> set[str]:
 
 
 @pytest.mark.promise("ARA-030", "ARA-034", "ARA-045")
-def test_files_of_a_container_belong_to_the_user_who_says_so(arandu: Testbed, dgx: Terminal) -> None:
+def test_files_of_a_container_have_the_owner_of_its_user_option(arandu: Testbed, dgx: Terminal) -> None:
     dgx.type(f"mkdir -p /output/{ME}/{PROJECT}")
     volume = f"-v /output/{ME}/{PROJECT}:/workspace/data"
     dgx.type(f"docker run --rm {volume} {PYTORCH} touch data/of_root", rf"@{DGX}:~\$ \Z")

@@ -137,7 +137,7 @@ def test_the_home_is_on_all_workers(mlmini: Testbed, login: Terminal) -> None:
 
 
 @pytest.mark.promise("GCP-006", "GCP-007", "GCP-008", "GCP-031")
-def test_a_job_without_partition_goes_to_the_users_own(mlmini: Testbed, login: Terminal) -> None:
+def test_a_job_without_a_partition_is_sent_to_its_users_own(mlmini: Testbed, login: Terminal) -> None:
     for user, partition in ((ME, "g2"), (COLLEAGUE, "cpu")):
         job = mlmini.out(LOGIN, "sbatch --parsable -o /dev/null --wrap true", user)
         assert mlmini.job(job)["Partition"] == partition
@@ -243,7 +243,7 @@ def test_miniconda_is_installed_by_its_user_and_activated_in_a_job(mlmini: Testb
 
 
 @pytest.mark.promise("GCP-017", "GCP-033")
-def test_twenty_jobs_wake_two_nodes_once(off: Testbed) -> None:
+def test_twenty_jobs_power_two_nodes_up_once(off: Testbed) -> None:
     mlmini, before = off, len(switched(off, "on"))
     assert not any(is_on(mlmini, node) for node in ALL)
     jobs = [mlmini.submit(ME, "-p g2 --gpus=1", "sleep 1") for _ in range(20)]
@@ -254,7 +254,7 @@ def test_twenty_jobs_wake_two_nodes_once(off: Testbed) -> None:
 
 
 @pytest.mark.promise("GCP-018")
-def test_nodes_without_jobs_are_off_again(mlmini: Testbed, login: Terminal) -> None:
+def test_nodes_without_jobs_are_powered_down_again(mlmini: Testbed, login: Terminal) -> None:
     assert mlmini.out(LOGIN, "srun -p g2 hostname", ME) in WORKERS
     until(lambda: all(is_off(mlmini, node) for node in ALL), "all are off", lambda: str(states(mlmini)))
     # users see the nodes nevertheless
@@ -277,7 +277,7 @@ def _occupied(mlmini: Testbed, node: str) -> Iterator[None]:
         docker("rm", "--force", name)
 
 
-def test_a_node_that_cannot_start_is_marked_and_its_job_goes_elsewhere(off: Testbed) -> None:
+def test_a_node_that_cannot_start_is_marked_and_its_job_runs_on_another(off: Testbed) -> None:
     mlmini, (first, second) = off, WORKERS
     with _occupied(mlmini, first):
         job = mlmini.submit(ME, "-p g2 --gpus=1", "sleep 1")
@@ -304,7 +304,7 @@ def test_a_controller_that_restarts_while_a_node_starts_loses_nothing(off: Testb
     assert ended(mlmini, job)["Restarts"] == "0"
 
 
-def test_nodes_that_are_off_are_no_error_for_the_admin(off: Testbed) -> None:
+def test_powered_down_nodes_are_no_error_for_the_admin(off: Testbed) -> None:
     for words in (("plan",), ("apply", "--yes"), ("verify",)):
         done = gpupool(*words, off.inventory, "--on", "testbed")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -320,7 +320,7 @@ class TestItStands(Stands):
         return off
 
 
-def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(off: Testbed) -> None:
+def test_a_node_that_starts_outdated_is_named_and_runs_no_job(off: Testbed) -> None:
     mlmini = off
     file, zone = mlmini.inventory / "cluster.yml", "Europe/Berlin"
     file.write_text(file.read_text().replace("  network:", f"  timezone: {zone}\n  network:"))

@@ -82,7 +82,7 @@ def test_the_first_password_is_changed_at_the_first_login(dumont: Testbed) -> No
 
 
 @pytest.mark.promise("SDU-010", "SDU-011", "SDU-012", "SDU-058")
-def test_files_go_to_scratch_and_logs_come_back(dumont: Testbed, login: Terminal) -> None:
+def test_files_are_copied_to_scratch_and_logs_back(dumont: Testbed, login: Terminal) -> None:
     dumont.out(LOGIN, f"rm -rf ~/* {SCRATCH}/*; mkdir experiments && touch experiments/job.py experiments/old", ME)
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
     dumont.out(LOGIN, "rm experiments/old", ME)
@@ -97,7 +97,7 @@ def test_files_go_to_scratch_and_logs_come_back(dumont: Testbed, login: Terminal
 
 
 @pytest.mark.promise("SDU-009")
-def test_old_files_leave_scratch_and_homes_stay(dumont: Testbed) -> None:
+def test_old_files_are_purged_from_scratch_and_homes_are_kept(dumont: Testbed) -> None:
     # sixty days are five seconds here: no user can set back when a file was changed
     settings = "/etc/gpupool/usage.json"
     dumont.out(SERVER, f'rm -f /var/lib/gpupool/purge/*; sed -i.kept \'s/"seconds": 5184000/"seconds": 5/\' {settings}')
@@ -134,7 +134,7 @@ QUEUES = (
     ("queue", "wall", "nodes", "node", "has"),
     [pytest.param(*row[1:], id=row[1], marks=pytest.mark.promise(row[0])) for row in QUEUES],
 )
-def test_a_queue_has_its_wall_size_and_nodes(
+def test_a_queue_has_its_time_limit_size_and_nodes(
     dumont: Testbed, queue: str, wall: str, nodes: int, node: str, has: str
 ) -> None:
     shown = dumont.out(LOGIN, f"scontrol -o show partition {queue}", ME)
@@ -189,7 +189,7 @@ def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) 
 
 
 @pytest.mark.promise("SDU-031")
-def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
+def test_nodes_trust_a_head_about_its_users_and_no_user(dumont: Testbed) -> None:
     """ssh from the head needs no password, as nodes have neither homes nor keys."""
     job = mine(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
     nodes = dumont.wait_for(job, "RUNNING")
@@ -208,7 +208,7 @@ def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
 
 
 @pytest.mark.promise("SDU-050")
-def test_an_exclusive_job_sees_all_gpus_and_a_step_those_that_it_asks_for(dumont: Testbed) -> None:
+def test_an_exclusive_job_sees_all_gpus_and_a_step_those_requested(dumont: Testbed) -> None:
     mine(dumont, "cat > probe.sh && chmod 755 probe.sh", f"#!/bin/bash\n{PROBE}\n")
     steps = "./probe.sh; echo step; srun -n 1 ./probe.sh; echo asked; srun -n 1 --gres=gpu:1 ./probe.sh"
     job = mine(dumont, f"sbatch --parsable -p gdl --exclusive -o probed --wrap '{steps}'")
@@ -219,7 +219,7 @@ def test_an_exclusive_job_sees_all_gpus_and_a_step_those_that_it_asks_for(dumont
 
 
 @pytest.mark.promise("SDU-014", "SDU-057")
-def test_packages_of_pip_stay_in_scratch(dumont: Testbed) -> None:
+def test_packages_of_pip_are_kept_in_scratch(dumont: Testbed) -> None:
     """Without downloading a package: a module is written where pip puts a user's own."""
     where = mine(dumont, "srun -p nvidia_dev python3 -m site --user-site")
     assert where.startswith(f"{SCRATCH}/.local/lib/python3")

@@ -58,7 +58,7 @@ def ten(dumont: Testbed) -> Iterator[Testbed]:
 @pytest.mark.parametrize(
     ("queue", "cpus", "gpus", "price"), [("nvidia_dev", 24, 2, 36), ("sequana_gpu", 48, 4, 72), ("gdl", 40, 8, 80)]
 )
-def test_an_exclusive_job_has_and_pays_the_whole_node(
+def test_an_exclusive_job_has_and_pays_for_the_whole_node(
     dumont: Testbed, queue: str, cpus: int, gpus: int, price: int
 ) -> None:
     before = table(dumont)["used"]
@@ -73,7 +73,7 @@ def test_an_exclusive_job_has_and_pays_the_whole_node(
 
 
 @pytest.mark.promise("SDU-027")
-def test_ten_left_are_enough_for_nine_and_not_for_eleven(ten: Testbed) -> None:
+def test_a_budget_of_ten_suffices_for_nine_and_not_for_eleven(ten: Testbed) -> None:
     # 18 minutes of a node are 10.8 UA
     said = re.search(REFUSED, refused(ten, f"sbatch {NODE} -t 19 --wrap true"))
     assert said
@@ -110,14 +110,14 @@ def ten_used(dumont: Testbed) -> float:
         ("-p nvidia_small --exclusive", 36.0),
     ],
 )
-def test_the_most_that_a_job_may_cost_counts(ten: Testbed, options: str, cost: float) -> None:
+def test_the_largest_possible_cost_of_a_job_counts(ten: Testbed, options: str, cost: float) -> None:
     said = re.search(REFUSED, refused(ten, f"sbatch -o /dev/null {options} --wrap true"))
     assert said
     assert float(said[3]) == cost
 
 
 @pytest.mark.promise("SDU-027")
-def test_no_change_of_a_job_gets_around_the_budget(ten: Testbed) -> None:
+def test_no_change_of_a_job_avoids_the_budget(ten: Testbed) -> None:
     """A change that the plugin cannot price, as that of an exclusive job, is accepted, and the job never starts."""
     shared = mine(ten, "sbatch --parsable -H -p nvidia -n 24 -t 10 -o /dev/null --wrap true")
     assert re.search(REFUSED, refused(ten, f"scontrol update job={shared} timelimit=40"))
@@ -128,7 +128,7 @@ def test_no_change_of_a_job_gets_around_the_budget(ten: Testbed) -> None:
 
 
 @pytest.mark.promise("SDU-027")
-def test_slurm_itself_keeps_the_budget_when_nothing_tells_the_plugin(ten: Testbed) -> None:
+def test_slurm_itself_enforces_the_budget_without_the_plugins_file(ten: Testbed) -> None:
     ten.out(CONTROLLER, "systemctl stop gpupool-budgets.timer && rm /run/gpupool-budgets/budgets")
     try:
         job = mine(ten, f"sbatch --parsable {NODE} -t 19 --wrap true")
@@ -177,7 +177,7 @@ def table_used(dumont: Testbed, user: str) -> float:
 
 
 @pytest.mark.promise("SDU-027")
-def test_a_budget_is_raised_by_the_inventory(ten: Testbed) -> None:
+def test_a_budget_is_raised_in_the_inventory(ten: Testbed) -> None:
     refused(ten, f"sbatch {NODE} -t 19 --wrap true")
     code, changes = ten.plan("--limit", CONTROLLER)
     assert (code, changes) == (3, {CONTROLLER: [f"Account limits | account {PROJECT}"]})

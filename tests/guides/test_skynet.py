@@ -41,7 +41,7 @@ def submitted(shown: str) -> str:
 
 
 @pytest.mark.promise("SKY-055", "SKY-090", "SKY-091")
-def test_a_link_named_flash_leads_to_the_labs_storage(head: Terminal) -> None:
+def test_a_link_named_flash_points_to_the_labs_storage(head: Terminal) -> None:
     assert "cannot" not in head.type(f"mkdir {FLASH}")
     head.type(f"ln -s {FLASH} ~/flash")
     assert f"flash -> {FLASH}" in head.type("ls -l ~/flash")
@@ -53,7 +53,7 @@ def test_a_link_named_flash_leads_to_the_labs_storage(head: Terminal) -> None:
 
 
 @pytest.mark.promise("SKY-113", "SKY-114", "SKY-115")
-def test_the_breakdowns_are_typed_anywhere(idle: Testbed, head: Terminal) -> None:
+def test_the_breakdowns_can_be_typed_anywhere(idle: Testbed, head: Terminal) -> None:
     idle.wait_for(idle.submit(ME, "-p short --gres=gpu:1"), "RUNNING")
     for command, row in (("gpu_usage -u", ME), (f"gpu_usage -u -p {LAB}", ME), ("gpu_usage -l", LAB)):
         until(lambda command=command, row=row: re.search(rf"(?m)^{row} ", head.type(command)), f"{command} has a row")
@@ -149,7 +149,7 @@ def test_a_batch_job_in_overcap_names_partition_and_account(idle: Testbed, head:
 
 
 @pytest.mark.promise("SKY-132", "SKY-133", "SKY-134", "SKY-135")
-def test_cpus_are_multiplied_by_tasks_and_seen_in_squeue(idle: Testbed, head: Terminal) -> None:
+def test_cpus_are_multiplied_by_tasks_and_shown_in_squeue(idle: Testbed, head: Terminal) -> None:
     gpus = 2
     asked = {
         f"--ntasks={gpus} --cpus-per-task=15 --gpus-per-node=a40:{gpus}": 15 * gpus,
@@ -182,7 +182,7 @@ def test_files_are_transferred_by_rsync(head: Terminal) -> None:
 
 
 @pytest.mark.promise("SKY-095", "SKY-096", "SKY-097")
-def test_a_directory_says_what_it_holds(idle: Testbed) -> None:
+def test_a_directory_contains_its_usage(idle: Testbed) -> None:
     user = "u-hays1"
     usage = f"cat /srv/share/{user}/disk-usage.txt"
     try:
@@ -212,7 +212,7 @@ DF_HEADER = "Filesystem                                            Size  Used Av
 
 
 @pytest.mark.promise("SKY-076", "SKY-077", "SKY-078", "SKY-079", "SKY-080", "SKY-081", "SKY-082", "SKY-084", "SKY-194")
-def test_free_space_is_seen_in_df(head: Terminal) -> None:
+def test_free_space_is_shown_by_df(head: Terminal) -> None:
     shown = head.type('df -h | grep -E "coc|F"').splitlines()
     assert DF_HEADER in shown
     without_header = head.type("df -h | grep coc").splitlines()
@@ -236,7 +236,7 @@ testing -> /zfs/testshare
 
 
 @pytest.mark.promise("SKY-085", "SKY-086", "SKY-193")
-def test_srv_shows_what_leads_where(head: Terminal) -> None:
+def test_srv_shows_the_targets_of_its_links(head: Terminal) -> None:
     shown = head.type("ls -l /srv")
     for link in LS.splitlines():
         assert re.search(rf"(?m)^lrwxrwxrwx 1 root root +\d+ .* {link}$", shown), link
@@ -269,13 +269,13 @@ REQUESTS = {
 @pytest.mark.promise(
     *("SKY-104", "SKY-130", "SKY-136", "SKY-137", "SKY-138", "SKY-139", "SKY-144", "SKY-150", "SKY-184", "SKY-188")
 )
-def test_a_job_lands_where_its_options_say(head: Terminal) -> None:
+def test_a_job_runs_where_its_options_select(head: Terminal) -> None:
     for options, node in REQUESTS.items():
         assert re.search(rf"(?m)^at {node}$", head.type(f"srun {options} sh -c 'echo at $(hostname)'")), options
 
 
 @pytest.mark.promise("SKY-013", "SKY-148")
-def test_a_job_in_tmux_outlives_the_connection(idle: Testbed, head: Terminal) -> None:
+def test_a_job_in_tmux_survives_the_connection(idle: Testbed, head: Terminal) -> None:
     program = "import os, time\nopen('started', 'w')\nwhile not os.path.exists('go'):\n    time.sleep(0.2)\n"
     idle.out(HEAD, "cat > main.py", ME, f"{program}open('ended', 'w').write(os.environ['CUDA_VISIBLE_DEVICES'])\n")
     try:

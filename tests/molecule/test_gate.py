@@ -59,5 +59,5 @@ def test_an_apply_that_fails_stops_the_scenario(tmp_path: Path, answer: str) -> 
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_check_that_does_not_hold_fails_the_scenario(tmp_path: Path, code: int) -> None:
+def test_a_check_that_fails_stops_the_scenario(tmp_path: Path, code: int) -> None:
     assert bool(molecule(tmp_path, "", code, "verify").returncode) == bool(code)

@@ -48,7 +48,7 @@ def environment(path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
 
 
-def test_the_operation_works_in_a_deploy_of_plain_pyinfra(path: Path) -> None:
+def test_the_operation_runs_in_a_deploy_of_plain_pyinfra(path: Path) -> None:
     (path / "deploy.py").write_text(example("deploy"))
     pyinfra = Path(sys.executable).parent / "pyinfra"
     command = [str(pyinfra), "-y", "@local", "deploy.py"]
@@ -70,7 +70,7 @@ def test_the_operation_works_in_a_deploy_of_plain_pyinfra(path: Path) -> None:
     ]
 
 
-def test_the_functions_work_without_pyinfra_running(path: Path) -> None:
+def test_the_functions_run_without_pyinfra(path: Path) -> None:
     def run(text: str) -> str:
         done = subprocess.run(["sh"], input=text, env=environment(path), capture_output=True, text=True, check=True)
         return done.stdout

@@ -18,7 +18,7 @@ WANTED = {
 }
 
 
-def test_a_first_plan_tells_each_thing_once() -> None:
+def test_a_first_plan_lists_each_change_once() -> None:
     state = FakeState()
     state.is_executing = False
     host = AnsweringHost(state, "n1", {"accounting.Accounting": ["X|sacctmgr: error: no answer"]}, {})

@@ -65,7 +65,7 @@ def reconcile(slurmdbd: Slurmdbd, goal: dict[str, Any]) -> None:
 
 
 @given(wanted(), wanted())
-def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_the_commands_lead_from_any_state_to_any_other(first: dict[str, Any], second: dict[str, Any]) -> None:
     slurmdbd = Slurmdbd()
     for goal in (normal(first), normal(second)):
         reconcile(slurmdbd, goal)
@@ -80,7 +80,7 @@ def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, 
 
 
 @given(wanted(), wanted())
-def test_names_first_and_the_rest_later_end_in_the_same(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_two_steps_have_the_same_result_as_one(first: dict[str, Any], second: dict[str, Any]) -> None:
     slurmdbd = Slurmdbd()
     for goal in (first, second):
         before = slurmdbd.entities()
@@ -93,7 +93,7 @@ def test_names_first_and_the_rest_later_end_in_the_same(first: dict[str, Any], s
 
 
 @given(wanted(), wanted(), some.data())
-def test_a_run_that_stops_anywhere_is_finished_by_the_next(
+def test_an_interrupted_run_is_finished_by_the_next(
     first: dict[str, Any], second: dict[str, Any], data: some.DataObject
 ) -> None:
     slurmdbd = Slurmdbd()
@@ -106,7 +106,7 @@ def test_a_run_that_stops_anywhere_is_finished_by_the_next(
 
 
 @given(wanted(), wanted(), some.data())
-def test_who_has_jobs_root_and_other_clusters_are_never_touched(
+def test_entities_with_jobs_root_and_other_clusters_are_never_touched(
     first: dict[str, Any], second: dict[str, Any], data: some.DataObject
 ) -> None:
     slurmdbd = Slurmdbd()
@@ -146,7 +146,7 @@ def test_who_has_jobs_root_and_other_clusters_are_never_touched(
         assert qos_before <= set(after["qos"])
 
 
-def test_nothing_is_removed_where_nobody_knows_who_has_jobs() -> None:
+def test_if_jobs_are_unknown_nothing_is_removed() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": {"ada": {"accounts": {"la": {}}}}}))
     there = slurmdbd.entities() | {"jobs": None}
@@ -155,7 +155,7 @@ def test_nothing_is_removed_where_nobody_knows_who_has_jobs() -> None:
     assert set(blocked(there, goal)) == {"user ada in account la", "account la"}
 
 
-def test_a_qos_that_a_running_partition_names_stays() -> None:
+def test_a_qos_of_a_running_partition_is_kept() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}}))
     there, goal = slurmdbd.entities() | {"partitions": ["qa"]}, normal({"cluster": "gp"})
@@ -163,7 +163,7 @@ def test_a_qos_that_a_running_partition_names_stays() -> None:
     assert blocked(there, goal) == {"QoS qa": "a partition of the running slurmctld uses it"}
 
 
-def test_a_qos_of_an_account_that_has_to_stay_stays_too() -> None:
+def test_a_qos_of_an_account_that_is_kept_is_kept_too() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {"QOS": ["qa"]}}}))
     there, goal = slurmdbd.entities() | {"jobs": [["la", "ada", "normal"]]}, normal({"cluster": "gp"})
@@ -187,7 +187,7 @@ def test_a_coordinator_loses_one_account_and_the_others_are_not_touched() -> Non
     assert [(item, each.note) for item, (each,) in only.changes] == [("coordinator ada", "removed from lb")]
 
 
-def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
+def test_unset_values_are_left_alone_unless_the_state_is_exact() -> None:
     there = empty() | {"cluster": ["gp"], "qos": {"qa": {field: parse(field, None) for field in QOS_FIELDS}}}
     there["qos"]["qa"]["GrpJobs"] = 7
     there["qos"]["qb"] = there["qos"]["qa"]
@@ -218,21 +218,21 @@ def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
         ("QOS", ["qa"], "QOS='qa'"),
     ],
 )
-def test_a_new_users_limits_are_loaded_by_the_names_that_a_dump_has(limit: str, value: Any, line: str) -> None:
+def test_limits_of_a_new_user_are_loaded_with_the_names_of_a_dump(limit: str, value: Any, line: str) -> None:
     users = {"ada": {"accounts": {"la": {limit: value}}}}
     goal = normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {}}, "users": users})
     (loaded,) = (step.text for step in difference(Slurmdbd().entities(), goal) if step.text)
     assert f"User - 'ada':DefaultAccount='la':{line}" in loaded.splitlines()
 
 
-def test_all_that_happens_to_one_is_told_under_its_name() -> None:
+def test_all_changes_of_an_entity_are_listed_under_its_name() -> None:
     added, priority, limit = Aspect(note="added"), Aspect("1", "0", "Priority"), Aspect("9", "none", "MaxWall")
     changes = (("QoS qa", (added,)),), (("QoS qa", (priority, limit)),), (("QoS qb", (Aspect(),)),)
     steps = [Step((), (), (), each) for each in changes]
     assert properties(steps) == {"QoS qa": [added, priority, limit], "QoS qb": [Aspect()]}
 
 
-def test_a_thousand_users_are_a_handful_of_commands() -> None:
+def test_a_thousand_users_need_a_handful_of_commands() -> None:
     labs = [f"lab{number}" for number in range(20)]
     users = {
         f"u{number}": {"accounts": {labs[number % 20]: {"qos": ["short"]}, "overcap": {}}} for number in range(1000)
@@ -246,7 +246,7 @@ def test_a_thousand_users_are_a_handful_of_commands() -> None:
     assert len(slurmdbd.held["users"]) == 1001
 
 
-def test_thousands_who_leave_are_a_handful_of_commands() -> None:
+def test_thousands_of_removals_need_a_handful_of_commands() -> None:
     users = {f"a-user-of-a-domain-{number:05}@far": {"accounts": {"la": {}}} for number in range(3000)}
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
@@ -267,7 +267,7 @@ OURS = {"accounts": {"la": {"exact": False, "GrpTRES": {"cpu": 4}, "coordinators
         "users": {"ada": {"accounts": {"la": {"MaxSubmit": 2}}}}}  # fmt: skip
 
 
-def test_of_an_account_that_another_system_keeps_nothing_goes_but_what_is_outside_of_it_does() -> None:
+def test_nothing_is_removed_below_an_account_that_another_system_manages() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, _others())
     goal = normal({"cluster": "gp", **OURS})
@@ -283,7 +283,7 @@ def test_of_an_account_that_another_system_keeps_nothing_goes_but_what_is_outsid
     assert difference(now, goal) == []
 
 
-def test_where_another_system_keeps_all_nothing_goes() -> None:
+def test_where_another_system_manages_all_nothing_is_removed() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, _others())
     goal = normal({"cluster": "gp", "exact": False, "qos": {"qa": {}}, **OURS})
@@ -296,7 +296,7 @@ def test_where_another_system_keeps_all_nothing_goes() -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_an_association_with_a_partition_goes_unless_another_system_keeps_its_account(kept: bool) -> None:
+def test_an_association_with_a_partition_is_removed_unless_another_system_manages_its_account(kept: bool) -> None:
     users = {"ada": {"accounts": {"la": {}}, "default_account": "la"}}
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))

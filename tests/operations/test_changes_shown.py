@@ -52,7 +52,9 @@ def report_of(case: str, kind: Kind, item: str) -> tuple[Change, Report]:
 @pytest.mark.parametrize(
     ("kind", "case", "item", "wanted", "actual", "lines"), SHOWN, ids=lambda value: str(value)[:40]
 )
-def test_all_show_the_same_change(kind: Kind, case: str, item: str, wanted: str, actual: str, lines: list[str]) -> None:
+def test_all_outputs_show_the_same_change(
+    kind: Kind, case: str, item: str, wanted: str, actual: str, lines: list[str]
+) -> None:
     change, report = report_of(case, kind, item)
     assert (change.wanted, change.actual) == (wanted, actual)
 

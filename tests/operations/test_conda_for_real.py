@@ -54,7 +54,7 @@ def test_users_create_and_activate_environments_of_the_conda_for_all(place: Plac
     assert (home / ".conda/envs/e/created").read_text() == "create -n e python=3.9\n"
 
 
-def test_it_belongs_to_root_and_its_home_is_no_users(place: Place) -> None:
+def test_conda_belongs_to_root_and_has_no_users_home(place: Place) -> None:
     more = 'chown 1000:1000 "$prefix/bin/conda"; chmod 777 "$prefix/envs"; echo "$HOME" > "$prefix/home"\n'
     other = Place(place.installer.parent, place.installer.read_text() + more)
     twice(conda.installed, **other.wanted)
@@ -65,7 +65,7 @@ def test_it_belongs_to_root_and_its_home_is_no_users(place: Place) -> None:
     assert (other.directory / "home").read_text().strip() == f"{other.begun}/home"
 
 
-def test_what_is_not_what_the_inventory_says_is_never_run(place: Place) -> None:
+def test_an_installer_with_another_checksum_is_never_run(place: Place) -> None:
     place.installer.write_text(f"touch {place.link.parent}/ran\n")
     (done,) = do(conda.installed, **place.wanted)
     assert done.returncode == 1
@@ -73,7 +73,7 @@ def test_what_is_not_what_the_inventory_says_is_never_run(place: Place) -> None:
     assert list(place.link.parent.iterdir()) == []
 
 
-def test_an_installer_that_cannot_be_had_is_named(place: Place) -> None:
+def test_a_missing_installer_is_named(place: Place) -> None:
     place.installer.unlink()
     (done,) = do(conda.installed, **place.wanted)
     assert done.returncode == 1
@@ -81,7 +81,7 @@ def test_an_installer_that_cannot_be_had_is_named(place: Place) -> None:
     assert not place.directory.exists()
 
 
-def test_what_a_failed_or_killed_run_has_left_is_begun_again(place: Place) -> None:
+def test_an_installation_that_failed_or_was_killed_is_repeated(place: Place) -> None:
     good = place.installer.read_text()
     broken = Place(place.installer.parent, good.replace('HOME is $HOME"\n', 'HOME is $HOME"; exit 3\n'))
     (done,) = do(conda.installed, **broken.wanted)
@@ -99,7 +99,7 @@ def test_what_a_failed_or_killed_run_has_left_is_begun_again(place: Place) -> No
 
 
 @pytest.mark.parametrize("which", ["link", "directory"])
-def test_what_is_there_and_not_ours_is_refused(place: Place, which: str) -> None:
+def test_an_existing_directory_that_is_not_ours_is_refused(place: Place, which: str) -> None:
     path: Path = getattr(place, which)
     (path / "mine").mkdir(parents=True)
     with pytest.raises(OperationError, match=f"{path} already exists, and gpupool did not install it"):

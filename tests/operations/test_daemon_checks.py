@@ -81,31 +81,31 @@ def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
 DROP_IN = "ssh/sshd_config.d/gpupool.conf"
 
 
-def test_sshd_says_what_it_would_not_start_with(etc: Path) -> None:
+def test_sshds_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
     said = f"/etc/{DROP_IN}: line 2: AcceptEnv has an unterminated quote"
     assert tried(etc, DROP_IN, 'UsePAM yes\nAcceptEnv LAUNCH"x\n') == (1, said)
 
 
-def test_a_drop_in_that_mends_a_broken_one_is_accepted(etc: Path) -> None:
+def test_a_drop_in_that_repairs_a_broken_one_is_accepted(etc: Path) -> None:
     (etc / DROP_IN).write_text('AcceptEnv LAUNCH"x\n')
     assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
 
 
-def test_mariadb_says_what_it_does_not_know(etc: Path) -> None:
+def test_mariadbs_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nskip-networking\n") == (0, "")
     said = "mariadbd: unknown variable 'no_such=1'"
     assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nno_such=1\n") == (1, said)
 
 
-def test_exports_are_read_before_they_are_put(etc: Path) -> None:
+def test_exports_are_checked_before_they_are_installed(etc: Path) -> None:
     """Errors in the directories, unlike errors in the file, are reported by another step."""
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(rw)\n") == (0, "")
     said = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, said)
 
 
-def test_nginx_says_what_it_does_not_know(etc: Path) -> None:
+def test_nginxs_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n}\n") == (0, "")
     message = 'unknown directive "no_such" in /etc/nginx/conf.d/gpupool.conf:2'
     assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n  no_such on;\n}\n") == (1, message)
@@ -126,7 +126,7 @@ def test_nginx_says_what_it_does_not_know(etc: Path) -> None:
         ("d.timer", "[Timer]\nOnCalendar=daily\n", "[Timer]\nOnCalendar=never\n", "calendar"),
     ],
 )
-def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: str, message: str) -> None:
+def test_systemds_reason_for_a_refusal_is_reported(etc: Path, unit: str, good: str, bad: str, message: str) -> None:
     assert tried(etc, f"systemd/system/{unit}", good) == (0, "")
     status, said = tried(etc, f"systemd/system/{unit}", bad)
     assert status == 1
@@ -135,12 +135,12 @@ def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: 
 
 
 @pytest.mark.parametrize("path", [DROP_IN, "mysql/conf.d/90-gpupool.cnf", "exports.d/gpupool.exports"])
-def test_before_a_daemon_is_there_its_file_is_accepted(
+def test_before_a_daemon_is_installed_its_file_is_accepted(
     etc: Path, monkeypatch: pytest.MonkeyPatch, path: str, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(daemon_checks, "_CHECKS", [("not-there", *check[1:]) for check in daemon_checks._CHECKS])
     assert tried(etc, path, 'no_such nosuch "') == (0, "")
 
 
-def test_other_files_are_nobodys_to_try() -> None:
+def test_other_files_have_no_check() -> None:
     assert checks(["/etc/hosts", "/etc/slurm/slurmdbd.conf", "/etc/ssh/sshd_config.d/README"]) == []

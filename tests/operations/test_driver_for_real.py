@@ -50,7 +50,7 @@ def asked(environ: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("candidate", ["560.35.05-1", "(none)"])
-def test_another_branch_than_the_pins_say_is_never_installed(candidate: str, environ: dict[str, str]) -> None:
+def test_another_branch_than_the_pinned_one_is_never_installed(candidate: str, environ: dict[str, str]) -> None:
     (Path(environ["STATE"]) / "candidate").write_text(candidate)
     done = run(f"prefix=550.\n{driver._PRELUDE}\noffered nvidia-smi\nchange nvidia-smi", environ)
     assert done.returncode == 1
@@ -58,7 +58,7 @@ def test_another_branch_than_the_pins_say_is_never_installed(candidate: str, env
     assert asked(environ) == []
 
 
-def test_what_was_held_is_changed_and_what_is_in_the_way_removed(environ: dict[str, str]) -> None:
+def test_held_packages_are_changed_and_conflicting_ones_removed(environ: dict[str, str]) -> None:
     (Path(environ["STATE"]) / "candidate").write_text("550.163.01-2")
     done = run(
         f"prefix=550.\n{driver._PRELUDE}\noffered nvidia-smi\nchange nvidia-smi nvidia-open-kernel-dkms-", environ
@@ -68,7 +68,7 @@ def test_what_was_held_is_changed_and_what_is_in_the_way_removed(environ: dict[s
     assert "--allow-change-held-packages --allow-downgrades -- nvidia-smi nvidia-open-kernel-dkms-" in line
 
 
-def test_all_of_the_drivers_version_is_held_and_nothing_else(environ: dict[str, str]) -> None:
+def test_only_packages_of_the_drivers_version_are_held(environ: dict[str, str]) -> None:
     query = Path(environ["STATE"]) / "dpkg-query"
     query.write_text(f"#!/bin/sh\nprintf '{PACKAGES}'\n")
     query.chmod(0o755)
@@ -96,7 +96,7 @@ def look(environ: dict[str, str]) -> DriverState:
 
 
 @pytest.mark.parametrize("case", RECORDED["from_version"], ids=lambda case: case["origin"])
-def test_the_version_of_a_loaded_module_is_seen(case: dict[str, Any], environ: dict[str, str]) -> None:
+def test_the_version_of_a_loaded_module_is_read(case: dict[str, Any], environ: dict[str, str]) -> None:
     folder = Path(environ["STATE"])
     for name in ("processes", "active", "node"):
         (folder / name).write_text("0")
@@ -105,7 +105,7 @@ def test_the_version_of_a_loaded_module_is_seen(case: dict[str, Any], environ: d
     assert look(environ).loaded == case["gives"]["version"]
 
 
-def test_jobs_and_the_state_of_a_node_are_seen(environ: dict[str, str]) -> None:
+def test_jobs_and_the_state_of_a_node_are_read(environ: dict[str, str]) -> None:
     folder = Path(environ["STATE"])
     (folder / "processes").write_text("/sbin/init\nslurmstepd: [12.batch]\nslurmstepd: [12.0]\nslurmstepd infinity\n")
     (folder / "active").write_text("0")

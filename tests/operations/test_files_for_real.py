@@ -90,7 +90,7 @@ def test_a_file_that_is_a_mount_point_is_written_and_not_replaced(
     assert {path.name for path in tmp_path.iterdir()} == {"bin", "hosts", "other"}
 
 
-def test_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:
+def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     (tmp_path / "was").symlink_to("/old")
     (tmp_path / "empty").write_text("not empty")
     apply(**entries(tmp_path))
@@ -128,7 +128,7 @@ def test_leftovers_of_a_killed_run_do_no_harm(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "elsewhere", "l"]
 
 
-def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
+def test_no_run_installs_a_file_that_another_has_staged(tmp_path: Path) -> None:
     """One run is in its check; another run stages another text, is refused, and ends."""
     (tmp_path / "a").write_text("old")
     waits = f"touch {tmp_path}/staged; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
@@ -145,7 +145,7 @@ def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good", "go": "", "staged": ""}
 
 
-def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:
+def test_a_file_that_its_check_refuses_is_not_installed(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("good")
     check = ["sh", "-c", f'grep good "{tmp_path}/a$GPUPOOL_NEW" || {{ echo no good; exit 1; }}']
     ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "bad", **ME)], check=check)
@@ -154,7 +154,7 @@ def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good"}
 
 
-def test_the_text_travels_only_where_it_differs_and_may_be_shown(tmp_path: Path) -> None:
+def test_the_text_of_a_file_is_read_only_if_it_differs_and_may_be_shown(tmp_path: Path) -> None:
     for name in ("same", "other", "hidden"):
         (tmp_path / name).write_text("text")
     shown = {
@@ -172,7 +172,7 @@ def test_the_text_travels_only_where_it_differs_and_may_be_shown(tmp_path: Path)
     }
 
 
-def test_what_leaves_the_inventory_leaves_the_node(tmp_path: Path, record: Path) -> None:
+def test_files_that_leave_the_inventory_are_removed_from_the_node(tmp_path: Path, record: Path) -> None:
     stays, goes, link = (str(tmp_path / name) for name in ("stays", "goes it's", "link"))
     apply(files=[File(stays, "a", **ME), File(goes, "b", **ME)], links={link: "/no where"})
     assert record.stat().st_mode & 0o777 == 0o644
@@ -184,7 +184,7 @@ def test_what_leaves_the_inventory_leaves_the_node(tmp_path: Path, record: Path)
     assert scripts(removed, wanted=[stays], keep_below="/etc/slurm") == scripts(left, wanted=[stays]) == []
 
 
-def test_what_is_below_a_directory_goes_last(tmp_path: Path) -> None:
+def test_files_below_a_kept_directory_are_removed_last(tmp_path: Path) -> None:
     apply(files=[File(f"{tmp_path}/slurm/topology.conf", "a", **ME)])
     assert scripts(removed, wanted=[], keep_below=f"{tmp_path}/slurm") == []
     apply(left, wanted=[])
@@ -192,7 +192,7 @@ def test_what_is_below_a_directory_goes_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["by hand", "replaced", "directory"])
-def test_what_is_not_ours_stays_and_is_named(change: str, tmp_path: Path) -> None:
+def test_files_that_are_not_ours_are_kept_and_named(change: str, tmp_path: Path) -> None:
     path = tmp_path / "a"
     if change == "replaced":
         path.write_text("of the distribution")
@@ -214,14 +214,14 @@ def test_what_is_not_ours_stays_and_is_named(change: str, tmp_path: Path) -> Non
     assert path.exists()
 
 
-def test_what_is_recorded_and_already_removed_is_forgotten(tmp_path: Path, record: Path) -> None:
+def test_a_recorded_file_that_no_longer_exists_is_forgotten(tmp_path: Path, record: Path) -> None:
     apply(files=[File(f"{tmp_path}/a", "ours", **ME)])
     (tmp_path / "a").unlink()
     apply(removed, wanted=[], keep_below="/etc/slurm")
     assert record.read_text() == ""
 
 
-def test_a_run_that_is_killed_has_recorded_what_it_was_about_to_put(tmp_path: Path, record: Path) -> None:
+def test_a_killed_run_has_recorded_the_file_it_was_about_to_install(tmp_path: Path, record: Path) -> None:
     """A file never exists without a record: it would never be removed."""
     ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "ours", **ME)])
     assert run(script.replace("\nplace ", "\nkill -9 $$\nplace "), stdin).returncode == -9

@@ -21,7 +21,7 @@ def came_from(*before: str, **more: str) -> str | None:
     return Caller().process(done.stdout.splitlines())
 
 
-def test_a_connection_is_known_by_its_variable_though_sudo_takes_it_away() -> None:
+def test_the_source_of_a_connection_is_known_even_if_sudo_removes_the_variable() -> None:
     ours = "192.0.2.7 50000 10.66.2.1 22"
     assert came_from(SSH_CONNECTION=ours) == "192.0.2.7"
     above = ["sh", "-c", 'env -u SSH_CONNECTION "$@"; :', "sh"]
@@ -34,7 +34,7 @@ def _nft() -> bool:
 
 
 @pytest.mark.skipif(not _nft(), reason="needs root and nft")
-def test_a_table_is_tried_before_it_is_put(tmp_path: Path) -> None:
+def test_a_table_is_checked_before_it_is_installed(tmp_path: Path) -> None:
     path = tmp_path / "firewall.nft"
     (((_, command),)) = daemon_checks.checks(["/etc/gpupool/firewall.nft"])
     words = [word.replace("/etc/gpupool", str(tmp_path)) for word in command]

@@ -46,14 +46,14 @@ def commands(function: Any, *args: Any, executing: bool) -> list[str]:
         return [command.get_raw_value() for command in function._inner(*args)]
 
 
-def test_a_plan_fails_with_the_reason_and_the_time_that_the_node_had() -> None:
+def test_a_plan_fails_with_the_reason_and_the_time_limit() -> None:
     with pytest.raises(OperationError, match=r"^cannot read the home directories: no answer within 60 s$"):
         commands(half_done, "/home/a", executing=False)
     with pytest.raises(OperationError, match=r"^cannot read which mounts answer: no answer within 90 s$"):
         commands(only_looks, {"/srv/a": ("srv-a.mount", 60)}, executing=False)
 
 
-def test_a_run_gets_a_command_that_fails_in_place_of_an_exception() -> None:
+def test_a_run_gets_a_failing_command_instead_of_an_exception() -> None:
     reason = "cannot read the home directories: no answer within 60 s"
     assert commands(half_done, "/home/a", executing=True) == [
         "first", f"printf '%s\\n' 'gpupool-reason: refused' '{reason}' >&2; exit 1"
@@ -61,7 +61,7 @@ def test_a_run_gets_a_command_that_fails_in_place_of_an_exception() -> None:
     assert len(commands(only_looks, {}, executing=True)) == 1
 
 
-def test_pyinfra_sees_the_name_and_the_arguments() -> None:
+def test_pyinfra_has_the_name_and_the_arguments() -> None:
     assert (half_done.__name__, half_done.__doc__) == ("half_done", "Do something, then look.")  # type: ignore[attr-defined]
     assert list(signature(half_done._inner).parameters) == ["path"]
 
@@ -80,7 +80,7 @@ def work_on_a_host(work: Work, **options: Any) -> tuple[list[str], dict[str, str
 A = {"a": Change(Kind.OTHER, "a")}
 
 
-def test_work_is_one_script_or_several_of_so_many_lines() -> None:
+def test_work_is_one_script_or_several_of_limited_size() -> None:
     work = Work(Kind.OTHER)
     for name in "abc":
         work.do(name, Aspect("made"), "make", name)
@@ -92,7 +92,7 @@ def test_work_is_one_script_or_several_of_so_many_lines() -> None:
     assert work_on_a_host(Work(Kind.OTHER, A), prelude="exportfs -r") == (["exportfs -r"], {"a": None}, None)
 
 
-def test_no_work_says_so_and_obstacles_stop_all_of_it() -> None:
+def test_without_work_the_operation_is_quiet_and_obstacles_stop_all_of_it() -> None:
     assert work_on_a_host(Work(Kind.OTHER, lines=["of no change"])) == ([], {}, "all as wanted")
     with pytest.raises(Refused, match=r"^the first; the second$"):
         work_on_a_host(Work(Kind.OTHER, A, ["make a"], obstacles=["the first", "the second"]))

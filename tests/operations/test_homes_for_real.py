@@ -82,7 +82,7 @@ NAMES = ["pipe", "directory", "endless", "another_server", "large", "no_folder",
 
 
 @pytest.mark.parametrize("put", ODD, ids=NAMES)
-def test_what_is_no_plain_file_is_its_owners_and_stands_in_nobodys_way(
+def test_special_files_belong_to_their_owner_and_delay_no_other_user(
     place: Path, put: Callable[[Path], object]
 ) -> None:
     put(place / "anne" / ".ssh" / "authorized_keys")
@@ -109,7 +109,7 @@ ALL_READ = {
 
 
 @pytest.mark.parametrize("has", ALL_READ.values(), ids=ALL_READ)
-def test_a_key_gets_a_line_of_its_own_and_all_else_stays(place: Path, has: bytes) -> None:
+def test_a_key_is_appended_as_a_line_and_all_others_are_kept(place: Path, has: bytes) -> None:
     keys = place / "anne" / ".ssh" / "authorized_keys"
     keys.write_bytes(has)
     os.chown(keys, ANNE, LAB)
@@ -122,7 +122,7 @@ def test_a_key_gets_a_line_of_its_own_and_all_else_stays(place: Path, has: bytes
     assert keys.lstat().st_uid == ANNE
 
 
-def test_a_key_that_does_not_go_in_keeps_no_other_from_going_in(place: Path) -> None:
+def test_a_key_that_cannot_be_added_delays_no_other_user(place: Path) -> None:
     """Root's own .ssh in Anne's home: she may not write there, and no file is written there for her."""
     os.chown(place / "anne" / ".ssh", 0, 0)
     (done,) = do(homes.present, wanted(place, NEW))

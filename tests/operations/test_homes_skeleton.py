@@ -51,25 +51,25 @@ def test_conda_init_keeps_its_lines_where_batch_scripts_read_them(home: Path) ->
     assert bash(home, "source ~/.bashrc; conda activate my_env") == "its own activate my_env"
 
 
-def test_what_a_program_appends_is_read_by_batch_scripts_too(home: Path) -> None:
+def test_lines_that_a_program_appends_are_read_by_batch_scripts_too(home: Path) -> None:
     with (home / ".bashrc").open("a") as file:
         file.write("export ADDED=yes\n")
     assert bash(home, "source ~/.bashrc; echo $ADDED") == "yes"
 
 
-def test_people_get_their_prompt_and_batch_scripts_do_not(home: Path) -> None:
+def test_users_get_their_prompt_and_batch_scripts_do_not(home: Path) -> None:
     show = "source ~/.bashrc; echo ${PS1-none}; shopt -q histappend && echo kept || echo lost"
     assert bash(home, show) == "none\nlost"
     assert bash(home, show, "-i").splitlines()[-1] == "kept"
     assert r"\u@\h" in bash(home, show, "-i")
 
 
-def test_a_cluster_that_wants_no_hook_keeps_debians_own() -> None:
+def test_a_cluster_without_a_hook_has_debians_skeleton() -> None:
     assert skeleton(load(INVENTORIES / "aau-ai-cloud")) == {}
 
 
 @pytest.mark.promise("SDU-013", "SDU-006")
-def test_the_variable_of_a_user_space_is_the_users_own(tmp_path: Path) -> None:
+def test_the_variable_of_a_user_space_has_the_users_directory(tmp_path: Path) -> None:
     cluster = load(INVENTORIES / "santos-dumont")
     (file,) = files(cluster, cluster.nodes["login"])
     (tmp_path / "id").write_text(
@@ -90,7 +90,7 @@ def test_root_has_no_user_space(tmp_path: Path) -> None:
     assert bash(tmp_path, f"PATH={tmp_path}:$PATH; . {tmp_path}/spaces.sh; echo ${{SCRATCH-none}}") == "none"
 
 
-def test_variables_are_where_the_space_is_mounted() -> None:
+def test_variables_are_set_where_the_space_is_mounted() -> None:
     cluster = load(INVENTORIES / "santos-dumont")
     assert {name for name, node in cluster.nodes.items() if [*files(cluster, node)]} == {
         node.name for node in cluster.having("head", "compute")

@@ -48,7 +48,7 @@ def own(etc: Path) -> list[str]:
     return sorted(" ".join(path.read_text().split()[:2]) for path in etc.glob("*.pub"))
 
 
-def test_openssh_finds_a_node_by_all_its_names_and_a_second_time_nothing_changes(etc: Path) -> None:
+def test_openssh_finds_a_node_by_all_its_names_and_a_second_run_changes_nothing(etc: Path) -> None:
     twice(host_keys.known, nodes=NODES)
     assert len(own(etc)) == 3
     for name in ("here", "here.x.org", "10.0.0.1"):
@@ -56,7 +56,7 @@ def test_openssh_finds_a_node_by_all_its_names_and_a_second_time_nothing_changes
     assert (etc / "ssh_known_hosts").stat().st_mode & 0o7777 == 0o644
 
 
-def test_a_new_key_takes_the_place_of_the_old_one_and_who_is_away_keeps_his(etc: Path) -> None:
+def test_a_new_key_replaces_the_old_one_and_absent_nodes_keep_theirs(etc: Path) -> None:
     twice(host_keys.known, nodes=NODES)
     before = own(etc)
     theirs = before[0]

@@ -34,7 +34,7 @@ def said(lines: list[str]) -> tuple[str, ...]:
 
 @settings(deadline=None)
 @given(lies=SAYINGS, honest=some.lists(KEYS, max_size=3))
-def test_no_line_that_a_node_gives_names_another_host(lies: list[str], honest: list[str]) -> None:
+def test_no_line_of_a_node_names_another_host(lies: list[str], honest: list[str]) -> None:
     keys = {"n1": said(lies), "n2": said(honest)}
     text = text_of(NODES, keys)
     without = text_of(NODES, {**keys, "n1": ()})
@@ -50,17 +50,17 @@ def test_no_line_that_a_node_gives_names_another_host(lies: list[str], honest: l
 
 @settings(deadline=None)
 @given(lies=some.lists(SAYINGS, min_size=3, max_size=3))
-def test_what_was_written_is_read_back(lies: list[list[str]]) -> None:
+def test_written_keys_are_read_back(lies: list[list[str]]) -> None:
     keys = {name: said(lines) for name, lines in zip(NODES, lies, strict=True)}
     assert known_in(text_of(NODES, keys).splitlines()) == {name: found for name, found in keys.items() if found}
 
 
 @settings(deadline=None)
 @given(KEYS)
-def test_a_key_is_taken_as_it_is(line: str) -> None:
+def test_a_key_is_written_unchanged(line: str) -> None:
     assert said([f"{line} root@n1"]) == (line,)
 
 
-def test_a_key_has_an_end() -> None:
+def test_a_key_has_a_maximum_length() -> None:
     assert said([key("ssh-rsa", bytes(2100))])
     assert not said([key("ssh-rsa", bytes(4096))])

@@ -36,7 +36,7 @@ def ran(execute: bool) -> Report:
     return run([node("control"), node("n1")], slurm_conf, execute=execute, origin=ORIGIN)
 
 
-def test_a_run_changes_no_other_host() -> None:
+def test_a_refused_run_changes_no_other_host() -> None:
     assert ran(execute=True).failures == {"control": f"Slurm | jobs: {JOBS}", "n1": f"Slurm | others: {NOT_CHANGED}"}
 
 
@@ -51,7 +51,7 @@ def accepted() -> None:
     slurm.require_accepted_by(name="tried", first="dead", files=[CONF])
 
 
-def test_a_host_that_was_never_reached_holds_up_no_other() -> None:
+def test_an_unreachable_host_delays_no_other() -> None:
     dead = NodeHost("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
     assert list(run([dead, node("n1")], accepted, execute=True, origin=ORIGIN).failures) == ["dead"]
     assert list(run([dead, node("n1")], accepted, execute=False, origin=None).failures) == ["dead"]

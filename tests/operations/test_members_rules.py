@@ -30,24 +30,24 @@ def now(**users: str) -> dict[str, Any]:
     return {"users": {name: {"accounts": {key: {} for key in its.split()}} for name, its in users.items()}}
 
 
-def test_a_member_has_what_a_listed_user_of_the_account_has() -> None:
+def test_a_member_has_the_associations_of_a_listed_user() -> None:
     wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now())
     assert wanted["users"] == {**WANTED["users"], "bob": PLAIN["red"]}
     assert not left
 
 
-def test_a_member_of_two_groups_is_in_both_accounts_and_the_first_one_is_the_default() -> None:
+def test_a_member_of_two_groups_is_in_both_accounts_and_the_first_is_the_default() -> None:
     wanted, _ = with_members(WANTED, ROSTER, state(["bob"], ["bob"]), now())
     assert wanted["users"]["bob"]["default_account"] == "red"
     assert list(wanted["users"]["bob"]["accounts"]) == ["red", "all", "blue"]
 
 
-def test_a_listed_user_is_what_the_inventory_says() -> None:
+def test_a_listed_user_has_the_values_of_the_inventory() -> None:
     wanted, _ = with_members(WANTED, ROSTER, state(["ann", "bob"], ["ann"]), now(ann="red"))
     assert wanted["users"]["ann"] == WANTED["users"]["ann"]
 
 
-def test_who_left_the_group_is_no_longer_wanted() -> None:
+def test_a_user_who_left_the_group_is_no_longer_wanted() -> None:
     wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now(bob="red", eve="red"))
     assert "eve" not in wanted["users"]
     assert not left
@@ -62,13 +62,13 @@ def test_who_left_the_group_is_no_longer_wanted() -> None:
         (MembersState({"lab-blue": []}, {}), "the directory has no such group: 3 stay"),
     ],
 )
-def test_an_empty_answer_or_none_removes_nobody(answer: MembersState, reason: str) -> None:
+def test_an_empty_or_missing_answer_removes_no_user(answer: MembersState, reason: str) -> None:
     wanted, left = with_members(WANTED, ROSTER, answer, now(bob="red", eve="red", dan="red", ann="red"))
     assert {"bob", "eve", "dan"} <= set(wanted["users"])
     assert re.match(reason, left["users of red, from group lab-red"])
 
 
-def test_too_many_at_once_are_not_removed() -> None:
+def test_too_many_users_at_once_are_not_removed() -> None:
     wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now(eve="red", dan="red", tom="red"))
     assert {"bob", "eve", "dan", "tom"} <= set(wanted["users"])
     assert left == {
@@ -78,14 +78,14 @@ def test_too_many_at_once_are_not_removed() -> None:
 
 
 @pytest.mark.parametrize("name", ["o'neil", "x\ny", "a,b", "-rf", "..", "a b", "Root", "x:0", "7up", "a/../b", "ü", ""])
-def test_a_name_that_is_no_user_name_is_named_and_left_out(name: str) -> None:
+def test_an_invalid_user_name_is_named_and_left_out(name: str) -> None:
     found = state([name, "bob"])
     fit, unusable = people(found, ROSTER)
     assert [member.name for member in fit] == ["bob"]
     assert unusable == {name: "not a valid user name"}
 
 
-def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> None:
+def test_a_member_with_a_uid_outside_the_range_or_of_the_node_is_no_user() -> None:
     found = MembersState(
         {"lab-red": ["low", "ghost", "same", "taken", "fine"]},
         {"low": (0, 30500), "same": (30001, 30500), "taken": (30002, 30500), "fine": (30003, 30500)},
@@ -99,7 +99,7 @@ def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> 
     assert unusable["taken"] == "the node has a user games of its own with uid 30002"
 
 
-def test_apply_does_all_else_and_then_says_what_is_away() -> None:
+def test_apply_does_everything_else_and_then_names_the_missing_directory() -> None:
     fake = FakeState()
     fake.is_executing = False
     facts = {"accounting.Accounting": ["X|no answer"], "directory.Members": ["X:sssd does not run"]}

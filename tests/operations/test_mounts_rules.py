@@ -43,7 +43,7 @@ def nfs(options: str = "rw,noatime", inner: str = INNER) -> str:
         ("vers=4.1,vers=4.2", []),
     ],
 )
-def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
+def test_options_that_need_a_new_mount_are_found(wanted: str, lacks: list[str]) -> None:
     assert fixed(wanted, mount_of(nfs())) == lacks
 
 
@@ -57,7 +57,7 @@ def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
         ("cifs", "rw,vers=3.1.1,hard", []),
     ],
 )
-def test_only_what_the_kernel_says_of_nfs_is_compared(kind: str, inner: str, lacks: list[str]) -> None:
+def test_only_options_that_the_kernel_shows_for_nfs_are_compared(kind: str, inner: str, lacks: list[str]) -> None:
     mount = mount_of(f"31 21 0:41 / /srv/a rw,noatime shared:5 - {kind} server:/a {inner}")
     assert fixed("hard,vers=4.2", mount) == lacks
 
@@ -78,11 +78,11 @@ def test_only_what_the_kernel_says_of_nfs_is_compared(kind: str, inner: str, lac
         ("nosuid,nodev,noexec,suid,dev,exec", "rw", []),
     ],
 )
-def test_what_a_remount_gives(wanted: str, options: str, lacks: list[str]) -> None:
+def test_options_that_need_a_remount_are_found(wanted: str, options: str, lacks: list[str]) -> None:
     assert remountable(wanted, mount_of(nfs(options))) == lacks
 
 
-def test_a_bind_has_the_options_of_what_it_shows() -> None:
+def test_a_bind_mount_has_the_options_of_its_source() -> None:
     bound = mount_of("31 21 0:41 /x /srv/a rw,relatime - tmpfs server:/x rw,size=1k")
     assert (fixed("bind", bound), remountable("bind,nosuid", bound)) == ([], [])
     assert fixed("bind,soft", mount_of(nfs())) == []

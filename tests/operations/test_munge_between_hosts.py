@@ -53,11 +53,11 @@ def test_the_key_is_copied_where_it_differs(there: NodeHost, here: NodeHost, cop
     assert diffs == (["copied from @fake/source\n"] if copied else [])
 
 
-def test_without_a_key_on_either_host_the_run_says_so() -> None:
+def test_without_a_key_on_either_host_the_run_fails() -> None:
     # the fake source still reports no key
     assert ran(node("source", None), node("n1", None)).failures == {"n1": "Munge | key: there is no munge key here"}
 
 
-def test_a_key_that_comes_cut_short_is_not_put() -> None:
+def test_a_truncated_key_is_not_installed() -> None:
     report = ran(node("source", KEY, text="c2hvcnQ="), node("n1", OTHER))
     assert report.failures == {"n1": "Munge | key: cannot read the munge key"}

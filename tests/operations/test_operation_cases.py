@@ -136,7 +136,7 @@ def test_operation(case: Path) -> None:
 WITHOUT_CASES = {"slurm.require_accepted_by", "together.barrier"}
 
 
-def test_every_operation_has_a_case_in_which_nothing_is_to_be_done() -> None:
+def test_every_operation_has_a_case_without_changes() -> None:
     there = set()
     for found in iter_modules(operations.__path__):
         module = import_module(f"gpupool.operations.{found.name}")

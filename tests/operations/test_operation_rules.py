@@ -38,7 +38,7 @@ def unit(now: str, written: float, noted: str | None = None, same: bool = True) 
         pytest.param(unit("a", 200, noted="a", same=False), None, True, id="put back after a start by hand"),
     ],
 )
-def test_a_unit_is_stale_when_it_has_not_read_its_files(state: UnitState, coming: str | None, is_stale: bool) -> None:
+def test_a_unit_is_stale_if_it_has_not_read_its_files(state: UnitState, coming: str | None, is_stale: bool) -> None:
     assert bool(stale(state, {} if coming is None else {CONF: coming})) is is_stale
 
 
@@ -46,7 +46,7 @@ SUMS = some.sampled_from(["a", "b", "c"])
 
 
 @given(now=SUMS, coming=SUMS, noted=some.none() | SUMS, same=some.booleans(), written=some.sampled_from([50.0, 150.0]))
-def test_a_plan_restarts_what_apply_restarts(
+def test_a_plan_lists_the_restarts_of_apply(
     now: str, coming: str, noted: str | None, same: bool, written: float
 ) -> None:
     """The plan knows the text to write; after an apply the node has that text, just written."""

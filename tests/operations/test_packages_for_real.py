@@ -47,12 +47,12 @@ def installed(tmp_path: Path, *states: str, call: str = "\n".join((*packages.FIR
     return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
 
 
-def test_no_mirror_is_named_as_that(tmp_path: Path) -> None:
+def test_an_unreachable_mirror_is_named(tmp_path: Path) -> None:
     assert installed(tmp_path) == (1, f"cannot install cowsay, no package mirror answers: apt-get update: {MIRROR}")
 
 
 @pytest.mark.parametrize("states", [("up",), ("lists",)])
-def test_lists_that_are_there_will_do(tmp_path: Path, states: tuple[str, ...]) -> None:
+def test_existing_lists_are_enough(tmp_path: Path, states: tuple[str, ...]) -> None:
     assert installed(tmp_path, *states) == (0, "")
 
 
@@ -88,7 +88,7 @@ def test_a_package_comes_from_its_address(states: tuple[str, ...], message: str,
         assert "--allow-downgrades -- " in (tmp_path / "asked").read_text()
 
 
-def test_a_package_that_was_torn_is_installed_again_first(tmp_path: Path) -> None:
+def test_a_half_installed_package_is_installed_again_first(tmp_path: Path) -> None:
     assert installed(tmp_path, "up", "torn") == (0, "")
     asked = (tmp_path / "asked").read_text().splitlines()
     assert [line.partition("Use-Pty=0 ")[2] for line in asked] == [

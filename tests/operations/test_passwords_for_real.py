@@ -42,7 +42,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ann:$y$abc::0:99999:7:::", "own"),
     ],
 )
-def test_what_kind_of_password_there_is(shadow: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kind_of_a_users_password_is_read(shadow: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHADOW", shadow)
     command = Password().command("ann").get_raw_value()
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True, env=os.environ)
@@ -51,7 +51,7 @@ def test_what_kind_of_password_there_is(shadow: str, state: str, monkeypatch: py
 
 
 @pytest.mark.promise("SDU-005")
-def test_it_has_to_be_changed_and_goes_by_standard_input(log: Path) -> None:
+def test_the_password_expires_and_is_passed_on_standard_input(log: Path) -> None:
     (done,) = do(passwords.first, "ann", passwords.Secret("abcd"))
     assert done.returncode == 0
     assert log.read_text() == "chpasswd : ann:abcd\nchage -d 0 -- ann\n"
@@ -59,7 +59,7 @@ def test_it_has_to_be_changed_and_goes_by_standard_input(log: Path) -> None:
     assert "abcd" not in repr(passwords.Secret("abcd"))
 
 
-def test_one_that_need_not_be_changed_is_locked(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_that_cannot_expire_is_locked(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAGE", "1")
     (done,) = do(passwords.first, "ann", passwords.Secret("abcd"))
     assert done.returncode == 1

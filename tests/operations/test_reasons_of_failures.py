@@ -45,13 +45,13 @@ def test_a_refusal_has_its_code_in_a_plan_and_in_a_run(execute: bool) -> None:
     assert reason_of(lambda: refuses(reason=None), execute) == Reason(Code.REFUSED)
 
 
-def test_a_script_gives_a_code_and_without_one_it_has_just_failed() -> None:
+def test_a_script_may_print_a_code_and_otherwise_has_none() -> None:
     given = "echo 'gpupool-reason: unit-down slurmdbd.service' >&2; echo no >&2; exit 1"
     assert reason_of(lambda: fails(script=given), True) == DOWN
     assert reason_of(lambda: fails(script="echo no >&2; exit 1"), True) == Reason()
 
 
-def test_a_node_without_a_connection_is_not_reached_and_one_that_refuses_is() -> None:
+def test_a_node_without_a_connection_is_not_reached_and_a_node_that_refuses_is() -> None:
     dead = NodeHost("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
     report = run([dead], lambda: refuses(reason=None), execute=False, origin=None)
     assert not report.hosts["dead"].reached

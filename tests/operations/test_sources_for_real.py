@@ -112,14 +112,14 @@ def test_a_source_is_read_once(files: list[str], tmp_path: Path) -> None:
     assert list((tmp_path / "state/lists").glob("*_dists_trixie_*InRelease"))
 
 
-def test_it_is_read_again_when_its_key_changes(files: list[str]) -> None:
+def test_a_source_is_read_again_when_its_key_changes(files: list[str]) -> None:
     twice(sources.refreshed, files)
     key = Path(files[0])
     key.write_text(f"{key.read_text()}\n")
     twice(sources.refreshed, files)
 
 
-def test_what_another_key_has_signed_is_refused(files: list[str], tmp_path: Path) -> None:
+def test_packages_signed_by_another_key_are_refused(files: list[str], tmp_path: Path) -> None:
     with gpg_home() as other:
         gpg(other, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
         Path(files[0]).write_text(gpg(other, "--armor", "--export"))
@@ -130,7 +130,7 @@ def test_what_another_key_has_signed_is_refused(files: list[str], tmp_path: Path
     assert not (tmp_path / "apt-sources").exists()
 
 
-def test_a_server_that_is_away_is_named(files: list[str]) -> None:
+def test_an_unreachable_server_is_named(files: list[str]) -> None:
     source = Path(files[1])
     source.write_text(source.read_text().replace(HERE, f"{HERE}:9").replace(":9:", ":9/"))
     (done,) = do(sources.refreshed, files)
@@ -138,7 +138,7 @@ def test_a_server_that_is_away_is_named(files: list[str]) -> None:
     assert "gpupool-site.sources cannot be read: " in done.stderr.splitlines()[-1]
 
 
-def test_what_the_nodes_own_source_leaves_out_is_added_with_its_key(files: list[str], tmp_path: Path) -> None:
+def test_missing_components_of_the_nodes_source_are_added_with_its_key(files: list[str], tmp_path: Path) -> None:
     ours = tmp_path / "etc/sources.list.d/gpupool-components.sources"
     assert do(sources.components, "trixie", str(ours)) == [], "apt has read no list yet"
     twice(sources.refreshed, files)

@@ -33,7 +33,7 @@ def shown(path: Path) -> tuple[int, int, str]:
 
 
 @pytest.mark.promise("SKY-090", "SKY-055")
-def test_a_member_makes_the_own_folder_and_others_neither_make_nor_remove_one(place: Path) -> None:
+def test_a_member_creates_their_own_folder_and_others_neither_create_nor_remove_one(place: Path) -> None:
     top = place / "export" / "a b"
     twice(spaces.tops, [Space(str(top), LAB)])
     assert shown(top) == (0, LAB, "3775")
@@ -45,7 +45,7 @@ def test_a_member_makes_the_own_folder_and_others_neither_make_nor_remove_one(pl
 
 @with_acl
 @pytest.mark.promise("SKY-090")
-def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(place: Path) -> None:
+def test_two_labs_share_an_export_by_acl_and_their_files_have_their_groups(place: Path) -> None:
     top = place / "shared"
     twice(spaces.tops, [Space(str(top), 0, "1775", (LAB, OTHER))])
     for uid, gid in ((ANNE, LAB), (BOB, OTHER)):
@@ -69,7 +69,7 @@ def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(
         ("Disk quota exceeded", "setfacl: Disk quota exceeded"),
     ],
 )
-def test_an_acl_that_cannot_be_set_is_said_with_the_reason(
+def test_a_failed_setfacl_is_reported_with_the_reason(
     place: Path, monkeypatch: pytest.MonkeyPatch, why: str, told: str
 ) -> None:
     """With a fake setfacl that fails."""
@@ -81,14 +81,14 @@ def test_an_acl_that_cannot_be_set_is_said_with_the_reason(
     assert (done.returncode, done.stderr) == (1, f"{place}/top: {told}\n")
 
 
-def test_a_real_file_at_a_tops_place_is_refused_and_stays(place: Path) -> None:
+def test_a_real_file_in_the_place_of_a_top_is_refused_and_kept(place: Path) -> None:
     (place / "top").write_text("mine")
     with pytest.raises(Exception, match="is a file, in the place of a directory; move it away"):
         do(spaces.tops, [Space(f"{place}/top", LAB)])
     assert (place / "top").read_text() == "mine"
 
 
-def test_folders_of_users_are_made_once_and_never_touched_again(place: Path) -> None:
+def test_folders_of_users_are_created_once_and_never_changed_again(place: Path) -> None:
     wanted = [Folder(f"{place}/output/anne", ANNE, LAB), Folder(f"{place}/output/bob", BOB, LAB, "2750")]
     twice(spaces.folders, wanted)
     assert [shown(place / "output" / name) for name in ("anne", "bob")] == [(ANNE, LAB, "0700"), (BOB, LAB, "2750")]
@@ -98,7 +98,7 @@ def test_folders_of_users_are_made_once_and_never_touched_again(place: Path) -> 
     assert (place / "output" / "anne" / "kept").exists()
 
 
-def test_a_link_that_somebody_put_where_a_folder_belongs_is_not_followed(place: Path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_not_followed(place: Path) -> None:
     victim = place / "victim"
     victim.mkdir()
     (place / "anne").symlink_to(victim)
@@ -106,7 +106,7 @@ def test_a_link_that_somebody_put_where_a_folder_belongs_is_not_followed(place: 
     assert shown(victim)[0] == 0
 
 
-def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place: Path) -> None:
+def test_a_home_is_complete_and_owned_by_its_user_and_parents_can_be_entered(place: Path) -> None:
     home = place / "user" / "example.org" / "anne"
     twice(
         homes.present,
@@ -120,7 +120,7 @@ def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place:
     assert run_as(BOB, LAB, "ls", home).returncode != 0
 
 
-def test_many_homes_come_in_several_commands(place: Path) -> None:
+def test_many_homes_need_several_commands(place: Path) -> None:
     wanted = [Folder(f"{place}/home/u{number}", 54100 + number, LAB) for number in range(230)]
     done = do(homes.present, wanted, skeleton={".bashrc": "x\n"})
     assert [run.returncode for run in done] == [0, 0, 0]

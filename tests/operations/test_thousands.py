@@ -27,7 +27,7 @@ FOLDERS = [Folder(f"/export/a-lab/somebody{number}", 5000 + number, 5000, "0700"
     ],
     ids=["groups", "users", "homes", "folders", "tops"],
 )
-def test_thousands_are_a_few_commands_each_short_enough(operation: Any, wanted: Any) -> None:
+def test_thousands_of_users_need_a_few_commands_each_short_enough(operation: Any, wanted: Any) -> None:
     state = FakeState()
     facts: dict[str, Any] = {"users.Accounts": [], "homes.Homes": [], "spaces.Folders": []}
     with ctx_state.use(state), ctx_host.use(AnsweringHost(state, "n1", facts, {})):

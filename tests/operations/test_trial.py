@@ -81,13 +81,15 @@ def lay(etc: Path, text: str) -> None:
     (etc / f"slurm.conf{NEW}").write_text(text)
 
 
-def test_what_slurmctld_reads_and_costs_no_job_is_accepted(etc: Path) -> None:
+def test_a_file_that_slurmctld_reads_without_ending_jobs_is_accepted(etc: Path) -> None:
     lay(etc, CONF + "PartitionName=more Nodes=a\n")
     assert tried(etc) == (0, "")
 
 
 @pytest.mark.parametrize("before", ["slurmctld: ", "[2026-11-21T12:22:19.816] "], ids=["24.11", "26.05"])
-def test_what_slurmctld_refuses_is_said_with_its_line(etc: Path, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+def test_a_refusal_of_slurmctld_is_reported_with_its_line(
+    etc: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
     monkeypatch.setenv("AS", before)
     lay(etc, CONF.replace("PriorityWeightAge=1", "NoSuchKey=1"))
     said = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
@@ -115,7 +117,7 @@ def test_jobs_that_would_end_are_named(etc: Path) -> None:
 
 
 @pytest.mark.parametrize(("live", "lost"), [("7|R\\n8|CG\\n", "1 of the jobs with it: 7 (u-kira1, short)"), ("", "")])
-def test_who_has_ended_since_slurmctld_wrote_its_state_is_not_lost(
+def test_jobs_that_ended_since_the_last_state_are_not_counted_as_lost(
     etc: Path, monkeypatch: pytest.MonkeyPatch, live: str, lost: str
 ) -> None:
     monkeypatch.setenv("LIVE", live)
@@ -131,13 +133,13 @@ def test_a_first_slurm_conf_is_tried_alone(etc: Path) -> None:
     assert tried(etc)[0] == 1
 
 
-def test_where_even_todays_file_does_not_start_nothing_can_be_told(etc: Path) -> None:
+def test_if_the_current_file_does_not_start_either_the_new_one_is_accepted(etc: Path) -> None:
     (etc / "slurm.conf").write_text(CONF + "Broken=1\n")
     lay(etc, CONF + "Broken=1\nPartitionName=more Nodes=a\n")
     assert tried(etc) == (0, "")
 
 
-def test_without_namespaces_its_keys_are_read_at_least(etc: Path, tmp_path: Path) -> None:
+def test_without_namespaces_only_its_keys_are_read(etc: Path, tmp_path: Path) -> None:
     (tmp_path / "bin" / "unshare").write_text("#!/bin/sh\nexit 1\n")
     lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
     assert tried(etc) == (0, "")
@@ -146,7 +148,7 @@ def test_without_namespaces_its_keys_are_read_at_least(etc: Path, tmp_path: Path
     assert tried(etc) == (1, f"slurmctld would not start with it: {words}")
 
 
-def test_what_another_run_has_laid_there_is_not_tried(etc: Path) -> None:
+def test_files_staged_by_another_run_are_not_tried(etc: Path) -> None:
     (etc / "slurm.conf.4-ef.gpupool-new").write_text(CONF + "NoSuchKey=1\n")
     assert tried(etc) == (0, "")
 
@@ -176,14 +178,14 @@ def waiting(etc: Path) -> Iterator[subprocess.Popen[bytes]]:
     trial.wait()
 
 
-def test_the_next_trial_removes_what_a_killed_trial_has_left(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
+def test_the_next_trial_removes_the_folder_of_a_killed_one(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
     (etc.parent / "run/gpupool-trial.Ab12cD/new").mkdir(parents=True)  # the name of an earlier version
     os.killpg(waiting.pid, signal.SIGKILL)
     waiting.wait()
     assert tried(etc) == (0, "")  # it removes leftovers first
 
 
-def test_a_trial_that_runs_keeps_its_folder(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
+def test_a_running_trial_keeps_its_folder(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
     run = etc.parent / "run"
     (folder,) = run.iterdir()
     done = subprocess.run(command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, check=False)

@@ -27,7 +27,7 @@ try patiently zpool create tank mirror /dev/a /dev/b; wc -l <"$count"; printf '%
                      id="anything else"),
     ],
 )  # fmt: skip
-def test_zpool_is_asked_again_where_a_partition_was_not_yet_named(
+def test_zpool_is_called_again_if_a_partition_had_no_link_yet(
     failures: str, reason: str, asked: str, failed: str, tmp_path: Path
 ) -> None:
     values = {"failures": failures, "reason": reason, "count": str(tmp_path / "count")}

@@ -77,9 +77,7 @@ def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list
 
 
 @given(machines(), entries_wanted(), entries_wanted())
-def test_what_was_wanted_and_is_no_more_leaves_no_trace(
-    zfs: Zfs, first: list[nouns.Dataset], second: list[nouns.Dataset]
-) -> None:
+def test_removed_properties_leave_no_trace(zfs: Zfs, first: list[nouns.Dataset], second: list[nouns.Dataset]) -> None:
     names = {entry.name for entry in second}
     first = [entry for entry in first if entry.name in names]
     by_way, straight = deepcopy(zfs), zfs
@@ -97,7 +95,7 @@ def test_what_was_wanted_and_is_no_more_leaves_no_trace(
         }
 
 
-def test_what_is_no_longer_wanted_stays_and_is_said_with_what_is_in_it() -> None:
+def test_a_dataset_that_is_no_longer_wanted_is_kept_and_named_with_its_usage() -> None:
     zfs = Zfs({"tank": Dataset()})
     wanted = [nouns.Dataset(name, f"/{name}") for name in ("tank", "tank/a")]
     carry_out(zfs, wanted)
@@ -108,7 +106,7 @@ def test_what_is_no_longer_wanted_stays_and_is_said_with_what_is_in_it() -> None
 
 
 @pytest.mark.parametrize("name", ["casesensitivity", "normalization", "utf8only", "encryption", "volblocksize"])
-def test_what_only_the_making_of_a_dataset_can_say_is_not_tried_later(name: str) -> None:
+def test_properties_of_creation_are_not_changed_later(name: str) -> None:
     zfs = Zfs({"tank": Dataset({name: "off"})})
     wanted = [nouns.Dataset("tank", "/tank", {name: "on"})]
     work = work_on_datasets(wanted, zfs.state({"tank"}))
@@ -117,7 +115,7 @@ def test_what_only_the_making_of_a_dataset_can_say_is_not_tried_later(name: str)
 
 
 @given(some.integers(0, 2**62))
-def test_sizes_are_told_so_that_they_can_be_written(count: int) -> None:
+def test_sizes_are_printed_in_a_form_that_can_be_written(count: int) -> None:
     told = size(count)
     assert plain("quota", told.removesuffix(" bytes")) == str(count)
 
@@ -163,7 +161,7 @@ def shown_by_zpool(name: str, layout: list[tuple[str, list[str]]]) -> list[str]:
 
 
 @given(some.dictionaries(some.sampled_from(["tank", "pool: x", "b"]), layouts(), min_size=1))
-def test_pools_are_read_as_zpool_prints_them(pools: dict[str, list[tuple[str, list[str]]]]) -> None:
+def test_pools_are_read_from_zpools_output(pools: dict[str, list[tuple[str, list[str]]]]) -> None:
     lines = [f"G\t{name}\tsize\t1\t-" for name in pools]
     lines += [f"S\t{line}" for name, layout in pools.items() for line in shown_by_zpool(name, layout)]
     state = Pools().process([*lines, END])

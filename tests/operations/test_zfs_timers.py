@@ -78,7 +78,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_one_of_each_kind_for_each_hour_day_week_and_month(machine: Machine) -> None:
+def test_a_snapshot_of_each_kind_is_kept_for_each_hour_day_week_and_month(machine: Machine) -> None:
     kinds = {"hourly": 2, "daily": 2, "weekly": 2, "monthly": 2}
     # Monday 30 November; twice in an hour, then the next hour, day, month and ISO week
     times = ["11-30T09:00", "11-30T09:59", "11-30T10:00", "12-01T10:00", "12-07T10:00"]
@@ -99,7 +99,7 @@ def test_a_week_does_not_end_with_the_year(machine: Machine) -> None:
     assert [name[-16:-8] for name in machine.snapshots] == ["20261231", "20270104"]
 
 
-def test_nobody_elses_snapshots_are_touched(machine: Machine) -> None:
+def test_snapshots_of_others_are_not_touched(machine: Machine) -> None:
     theirs = [
         "before-upgrade", "gpupool-daily-mine", "gpupool-daily-20260101T000000Z-kept",
         "autosnap-daily-20260101T000000Z", "gpupool-hourly-20260101T000000Z",
@@ -110,7 +110,7 @@ def test_nobody_elses_snapshots_are_touched(machine: Machine) -> None:
     assert machine.snapshots == [*theirs, "gpupool-daily-20261104T120000Z"]
 
 
-def test_a_held_snapshot_stays_and_is_said_and_the_others_go(machine: Machine) -> None:
+def test_a_held_snapshot_is_kept_and_named_and_the_others_are_removed(machine: Machine) -> None:
     for day in (1, 2, 3):
         machine.snap({"daily": 9}, f"2026-11-0{day}T12:00:00Z")
     (machine.root / "held").write_text("tank/kira@gpupool-daily-20261101T120000Z\n")
@@ -120,13 +120,13 @@ def test_a_held_snapshot_stays_and_is_said_and_the_others_go(machine: Machine) -
     assert "<3>tank/kira@gpupool-daily-20261101T120000Z: stays" in done.stderr
 
 
-def test_a_clock_that_was_set_back_makes_no_snapshot_twice(machine: Machine) -> None:
+def test_a_clock_that_was_set_back_creates_no_snapshot_twice(machine: Machine) -> None:
     for hour in ("14", "15", "14"):
         assert machine.snap({"daily": 3}, f"2026-11-21T{hour}:00:00Z").returncode == 0
     assert machine.snapshots == ["gpupool-daily-20261121T140000Z"]
 
 
-def test_a_dataset_that_is_away_is_said(machine: Machine) -> None:
+def test_a_missing_dataset_is_named(machine: Machine) -> None:
     done = machine.snap({"daily": 3}, "2026-11-21T14:00:00Z", dataset="tank/gone")
     assert done.returncode == 1
     assert "<3>tank/gone: is not there" in done.stderr
@@ -145,7 +145,7 @@ def test_a_dataset_that_is_away_is_said(machine: Machine) -> None:
         ("scrub canceled on Sat Oct 10 12:00:00 2026", True),
     ],
 )
-def test_a_scrub_begins_when_the_last_one_is_a_month_ago(machine: Machine, scan: str, begins: bool) -> None:
+def test_a_scrub_begins_a_month_after_the_last(machine: Machine, scan: str, begins: bool) -> None:
     machine.zpool("tank", scan)
     script, table, *_ = scrub_files({"tank": "monthly"})
     (machine.root / "table").write_text(table.text)
@@ -153,7 +153,7 @@ def test_a_scrub_begins_when_the_last_one_is_a_month_ago(machine: Machine, scan:
     assert (done.returncode, (machine.root / "scrubbed").exists()) == (0, begins), done.stderr
 
 
-def test_health_is_told_once_when_it_changes(machine: Machine) -> None:
+def test_health_is_logged_once_per_change(machine: Machine) -> None:
     script = health_files(["tank", "flash"])[0].text
     machine.zpool("tank", "none requested")
     done = machine.run(script, "tank", "flash")

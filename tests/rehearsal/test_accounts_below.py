@@ -17,7 +17,7 @@ SAID = (
 
 
 @pytest.mark.parametrize(("version", "holds_below"), [("22.05", False), ("24.11", True)])
-def test_what_is_said_of_an_account_holds_for_those_below(
+def test_the_access_of_an_account_applies_below_it_from_24_11_on(
     apart: None, tmp_path: Path, version: Supported, holds_below: bool
 ) -> None:
     cluster = of_version(changed(SMALL, tmp_path, *SAID), version)

@@ -12,7 +12,7 @@ PROMISED = {
 
 
 @pytest.mark.parametrize("name", PROMISED)
-def test_what_a_cluster_promises_is_kept_and_the_rest_is_not_tried(name: str) -> None:
+def test_the_promises_of_a_cluster_are_kept_and_the_others_are_not_tested(name: str) -> None:
     rehearsal = tried(name)
     assert not outcomes(rehearsal, "broken", "void"), told(rehearsal)
     assert outcomes(rehearsal, "kept") == PROMISED[name]

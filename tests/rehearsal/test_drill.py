@@ -59,7 +59,7 @@ def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.Temp
     return found
 
 
-def test_the_next_slurm_that_may_reads_database_and_state(
+def test_the_next_compatible_slurm_reads_database_and_state(
     cluster: Cluster, copies: dict[str, Path], told: dict[str, str]
 ) -> None:
     with restored(of_version(cluster, "26.05"), copies["database"], copies["state"], print) as twin:
@@ -70,7 +70,7 @@ def test_the_next_slurm_that_may_reads_database_and_state(
         assert twin.do(QUEUE, "squeue").out == told[QUEUE] != ""
 
 
-def test_a_backup_that_was_cut_off_is_refused(cluster: Cluster, copies: dict[str, Path], tmp_path: Path) -> None:
+def test_a_truncated_backup_is_refused(cluster: Cluster, copies: dict[str, Path], tmp_path: Path) -> None:
     half = tmp_path / "half.sql.gz"
     half.write_bytes(copies["database"].read_bytes()[:4000])
     with (

@@ -27,7 +27,7 @@ def twin(apart: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin
         yield twin
 
 
-def test_each_account_has_as_much_and_no_more(twin: Twin) -> None:
+def test_each_account_reaches_its_limit_and_no_more(twin: Twin) -> None:
     twin.clear()
     job = ("-p", "narrow", "--gpus=1", "--mem=10M", "--time=60")
     twin.submit([*(Ask("ann", job) for _ in range(5)), *(Ask("bob", job) for _ in range(5))])
@@ -45,7 +45,7 @@ def test_each_account_has_as_much_and_no_more(twin: Twin) -> None:
     assert running() == ["ann"] * 4 + ["bob"] * 4
 
 
-def test_beside_it_a_lab_reaches_its_cap(twin: Twin) -> None:
+def test_beside_the_limit_a_lab_reaches_its_cap(twin: Twin) -> None:
     twin.clear()
     [finding] = rehearse(twin, twin.cluster, only={"cap"}).findings
     assert finding.outcome == "kept", finding

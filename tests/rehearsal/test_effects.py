@@ -101,7 +101,7 @@ def processes(twin: Twin) -> set[str]:
     return set(done(twin.run("pgrep -o slurmctld; cat /run/slurmd-*.pid")).split())
 
 
-def test_what_costs_a_reconfigure_needs_one_and_no_more(twin: Twin) -> None:
+def test_keys_with_the_effect_reconfigure_need_exactly_that(twin: Twin) -> None:
     assert {key: effect("slurm.conf", "global", key, VERSION) for key in GLOBAL} == dict.fromkeys(GLOBAL, RECONFIGURE)
     assert {effect("slurm.conf", section, key, VERSION) for section, key, *_ in LINES} == {RECONFIGURE}
     before, were = shown(twin, "scontrol show config"), processes(twin)
@@ -123,7 +123,7 @@ def test_what_costs_a_reconfigure_needs_one_and_no_more(twin: Twin) -> None:
         assert says in done(twin.run(f"scontrol -a {command}")), key
 
 
-def test_what_costs_a_restart_is_not_in_effect_by_a_reconfigure(twin: Twin) -> None:
+def test_keys_with_the_effect_restart_do_not_change_by_a_reconfigure(twin: Twin) -> None:
     assert effect("slurm.conf", "node", "Port", VERSION) == "slurmd"
     done(twin.run(f"sed -i 's/Port=\\[17001-17002\\]/Port=[17101-17102]/' {CONF}; grep -q 17101 {CONF}"))
     done(twin.run("scontrol reconfigure"))
@@ -137,7 +137,7 @@ def test_what_costs_a_restart_is_not_in_effect_by_a_reconfigure(twin: Twin) -> N
     )
 
 
-def test_a_submit_plugin_costs_nothing(twin: Twin) -> None:
+def test_a_change_of_the_submit_plugin_needs_nothing(twin: Twin) -> None:
     assert effect("job_submit.lua", "text", "*", VERSION) == NOTHING
     path = "/etc/slurm/job_submit.lua"
     done(twin.run(f"cp -p {path} /tmp/"))
@@ -152,7 +152,7 @@ return slurm.SUCCESS
         twin.run(f"cp -p /tmp/job_submit.lua {path}; touch -d '2 minutes' {path}")
 
 
-def test_slurmdbd_reads_what_costs_a_reload_and_needs_a_restart_for_its_port(twin: Twin) -> None:
+def test_slurmdbd_reads_keys_at_a_reload_and_its_port_at_a_restart(twin: Twin) -> None:
     found = {key: effect("slurmdbd.conf", "global", key, VERSION) for key in DATABASE}
     assert found == dict.fromkeys(DATABASE, RELOAD)
     assert effect("slurmdbd.conf", "global", "DbdPort", VERSION) == "slurmdbd"

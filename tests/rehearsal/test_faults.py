@@ -89,7 +89,7 @@ def more_jobs(compiled: Compiled) -> Compiled:
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )
-def test_what_a_hostile_user_may_do_is_found(fault: Fault, message: str) -> None:
+def test_a_permission_for_a_hostile_user_is_found(fault: Fault, message: str) -> None:
     rehearsal = tried("example", fault=fault, only=("hostile-user",))
     (finding,) = rehearsal.findings
     assert finding.outcome == "broken"

@@ -58,7 +58,7 @@ def _reread(twin: Twin, text: str) -> list[dict[str, str]]:
     return until(lambda: _nodes(twin) or None, "slurmctld answers", lambda: twin.run("scontrol ping").out)
 
 
-def test_slurmctld_has_the_same_nodes_from_a_line_each(twin: Twin) -> None:
+def test_slurmctld_has_the_same_nodes_as_from_separate_lines(twin: Twin) -> None:
     text = twin.run(f"cat {CONF}").out
     lines = [line for line in text.splitlines() if line.startswith("NodeName=")]
     assert len(lines) == 3
@@ -93,7 +93,7 @@ def test_slurm_expands_a_hostlist_in_our_order(twin: Twin, names: list[str]) -> 
     assert said == names == expand(fold(names))
 
 
-def test_sacctmgr_reads_the_entities_as_render_prints_them(twin: Twin) -> None:
+def test_sacctmgr_reads_the_printed_entities(twin: Twin) -> None:
     text = written(entities(twin.cluster))
     tree = "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("QOS"))
     other = tree.replace("Cluster - 'small'", "Cluster - 'other'")

@@ -70,7 +70,7 @@ def _shown(twin: Twin, job: str) -> str:
 
 
 @pytest.mark.promise("SKY-036")
-def test_each_form_of_too_much_memory_is_held_and_what_is_allowed_runs(twin: Twin) -> None:
+def test_each_attack_on_memory_is_held_and_allowed_jobs_run(twin: Twin) -> None:
     twin.clear()
     allowed = [
         _submit(twin, options) for options in ("-c 2 --mem=2G", "-N 1 --gpus=1 --mem=30G", "--exclusive --mem=0")
@@ -106,7 +106,7 @@ def test_the_reason_is_in_the_comments_the_output_and_the_log(twin: Twin) -> Non
     until(lambda: f"jobs held for their allocation: {job} of " in _log(twin), "the status names it", lambda: _log(twin))
 
 
-def test_where_the_inventory_cancels_such_a_job_it_ends(twin: Twin, settings: dict[str, Any], tmp_path: Path) -> None:
+def test_with_the_action_cancel_such_a_job_is_cancelled(twin: Twin, settings: dict[str, Any], tmp_path: Path) -> None:
     twin.clear()
     cancelling = arbiter.settings(changed(EXAMPLE, tmp_path, ("guard: hold", "guard: cancel")))
     assert cancelling
@@ -117,7 +117,7 @@ def test_where_the_inventory_cancels_such_a_job_it_ends(twin: Twin, settings: di
     assert f"gpupool: job {job} is cancelled: it has " in twin.run(f"cat /tmp/output-{job}").out
 
 
-def test_where_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin, settings: dict[str, Any]) -> None:
+def test_if_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin, settings: dict[str, Any]) -> None:
     twin.clear()
     _restart(twin, settings | {"bounds": settings["bounds"] | {"per_cpu": "not a number"}})
     job = _submit(twin, "--mem-per-cpu=0")
@@ -131,7 +131,7 @@ def test_where_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin,
     )
 
 
-def test_a_job_that_was_released_without_a_change_stays_held(twin: Twin) -> None:
+def test_a_job_that_was_released_unchanged_is_held_again(twin: Twin) -> None:
     twin.clear()
     job = _submit(twin, "--mem-per-cpu=0")
     until(lambda: "run 0, it has" in _shown(twin, job), "it is held", lambda: _shown(twin, job))
@@ -141,7 +141,7 @@ def test_a_job_that_was_released_without_a_change_stays_held(twin: Twin) -> None
     until(lambda: twin.run(f"scontrol release {job}", user).code != 0, "an admin holds it", lambda: _shown(twin, job))
 
 
-def test_no_job_stops_the_arbiter_or_passes_for_another(twin: Twin) -> None:
+def test_no_job_stops_the_arbiter_or_imitates_another(twin: Twin) -> None:
     twin.clear()
     user = next(user.name for user in twin.cluster.users.values() if user.account)
     odd = ("$'a\\xff'", "$'x\\n7 RUNNING'", "$'\\x1b[31m'", "'[gpupool: leaves at 1, run 0, for job 1]'")

@@ -52,7 +52,7 @@ def shown(twin: Twin, node: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
-def test_every_node_is_taken_as_it_is_said_to_be(twin: Twin) -> None:
+def test_every_node_registers_with_its_hardware(twin: Twin) -> None:
     for number in (1, 2, 3):
         node = shown(twin, f"gpu-{number}")
         assert node["State"] == "IDLE", node
@@ -69,7 +69,7 @@ def test_every_node_is_taken_as_it_is_said_to_be(twin: Twin) -> None:
         ("gpu-3", "gpu:a40:2,gpu:v100:2"),
     ],
 )
-def test_slurmd_finds_the_gpus_that_the_inventory_says(twin: Twin, node: str, gres: str) -> None:
+def test_slurmd_finds_the_gpus_of_the_inventory(twin: Twin, node: str, gres: str) -> None:
     assert shown(twin, node)["Gres"] == gres
     said = twin.run(f"slurmd -N {node} -G 2>&1").out
     for name in gres.split(","):
@@ -77,7 +77,7 @@ def test_slurmd_finds_the_gpus_that_the_inventory_says(twin: Twin, node: str, gr
         assert "error" not in said, said
 
 
-def test_a_slice_is_handed_out_as_a_gpu(twin: Twin) -> None:
+def test_a_slice_is_allocated_as_a_gpu(twin: Twin) -> None:
     twin.clear()
     user = next(user for user in twin.cluster.users.values())
     asks = ("--gres=gpu:h100_1g.10gb:1,scratch:100", "--mem=1G", "--array=1-4", "-p", "red")

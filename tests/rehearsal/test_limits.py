@@ -65,7 +65,7 @@ def test_a_job_above_its_labs_cap_is_refused(idle: Twin) -> None:
 
 
 @pytest.mark.parametrize("inventory", ["waits", "no_qos"])
-def test_whether_it_is_refused_is_said_for_all(apart: None, tmp_path: Path, inventory: str) -> None:
+def test_the_refusal_above_a_cap_depends_on_deny_on_limit(apart: None, tmp_path: Path, inventory: str) -> None:
     change = {"waits": WAIT, "no_qos": NO_QOS}[inventory]
     with Twin.start(changed(SMALL, tmp_path, change)) as twin:
         answer = _ask(twin, *OVER)
@@ -78,17 +78,17 @@ def test_whether_it_is_refused_is_said_for_all(apart: None, tmp_path: Path, inve
 @pytest.mark.parametrize(
     "form", ["--gpus=4", "--gres=gpu:4", "--gpus-per-node=4", "-n 4 --gpus-per-task=1", "-N 2 --gpus-per-node=2"]
 )
-def test_every_form_of_the_least_is_taken(idle: Twin, form: str) -> None:
+def test_every_form_of_the_minimum_is_accepted(idle: Twin, form: str) -> None:
     assert isinstance(_ask(idle, "-p", "large", *form.split()), str)
     assert isinstance(_ask(idle, "-p", "gpus", *form.split()), str)
 
 
 @pytest.mark.parametrize("form", ["", "--gpus=3", "--gres=gpu:3", "-n 3 --gpus-per-task=1", "--array=1-4 --gpus=1"])
-def test_a_job_with_less_than_the_least_is_refused(idle: Twin, form: str) -> None:
+def test_a_job_below_the_minimum_is_refused(idle: Twin, form: str) -> None:
     assert isinstance(_ask(idle, "-p", "large", *form.split()), Refusal)
 
 
-def test_a_pending_job_cannot_be_changed_to_less(idle: Twin) -> None:
+def test_a_pending_job_cannot_be_changed_below_the_minimum(idle: Twin) -> None:
     number = _ask(idle, "-p", "large", "--gres=gpu:4", "--hold")
     idle.run(f"runuser -u ann -- scontrol update JobId={number} TresPerNode=gres/gpu:1")
     idle.run(f"runuser -u ann -- scontrol release {number}")
@@ -96,7 +96,7 @@ def test_a_pending_job_cannot_be_changed_to_less(idle: Twin) -> None:
     assert job.state == "PENDING" or job.gpus >= 4, "either it was not changed, or it does not run"
 
 
-def test_a_job_without_gpus_is_refused_or_goes_elsewhere(idle: Twin) -> None:
+def test_a_job_without_gpus_is_refused_or_sent_to_another_partition(idle: Twin) -> None:
     refused = _ask(idle, "-p", "gpus")
     assert isinstance(refused, Refusal)
     assert "is for jobs with GPUs" in refused.message
@@ -105,7 +105,7 @@ def test_a_job_without_gpus_is_refused_or_goes_elsewhere(idle: Twin) -> None:
     assert sent.partition == "all"
 
 
-def test_a_job_without_gpus_does_not_get_there_by_a_change(idle: Twin) -> None:
+def test_a_job_without_gpus_cannot_be_moved_there(idle: Twin) -> None:
     number = _ask(idle, "-p", "all", "--hold")
     assert idle.run(f"runuser -u ann -- scontrol update JobId={number} Partition=gpus").code
     job = _job(idle, number)
@@ -145,7 +145,7 @@ def _charged(twin: Twin, number: str | Refusal) -> str | None:
     return shown.get("AllocTRES", shown.get("TRES")) if shown["JobState"] == "RUNNING" else None
 
 
-def test_cpus_come_with_gpus_and_have_an_end(idle: Twin) -> None:
+def test_cpus_are_allocated_with_gpus_up_to_a_maximum(idle: Twin) -> None:
     number = _ask(idle, "-p", "gpus", "--gpus=2")
     assert until(lambda: _charged(idle, number), "it runs", lambda: str(idle.jobs())).startswith("cpu=6,")
     refused = _ask(idle, "-p", "gpus", "--gpus=1", "-c", "9")
@@ -176,11 +176,11 @@ def _outcomes(twin: Twin) -> dict[str, str]:
     return {finding.promise: finding.outcome for finding in done.findings}
 
 
-def test_a_rehearsal_finds_the_least_and_the_times_kept(idle: Twin) -> None:
+def test_a_rehearsal_confirms_the_minimum_and_the_times(idle: Twin) -> None:
     assert _outcomes(idle) == {"least": "kept", "walls": "kept"}
 
 
-def test_a_rehearsal_finds_a_least_and_a_time_that_are_not_there(apart: None, tmp_path: Path) -> None:
+def test_a_rehearsal_finds_a_missing_minimum_and_time(apart: None, tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path, *SAID)
     wanted = compiled(cluster)
     conf = wanted.files["/etc/slurm/slurm.conf"]

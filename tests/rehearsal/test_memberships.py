@@ -45,7 +45,7 @@ def _until(twin: Twin, states: set[tuple[str, str, str]]) -> list[Job]:
     return until(lambda: twin.jobs() if now() == states else None, "the jobs are so", lambda: str(twin.jobs()))
 
 
-def test_a_limit_of_a_qos_counts_in_all_accounts_of_a_user_together(twin: Twin) -> None:
+def test_a_limit_of_a_qos_counts_over_all_accounts_of_a_user(twin: Twin) -> None:
     debug = ("--qos=debug", "--time=10", "--partition=debug", "--mem=1G")
     twin.submit([Ask("u-robotics1", ("--gres=gpu:2", *debug))])
     _until(twin, {("robotics-lab", "RUNNING", "")})
@@ -53,7 +53,7 @@ def test_a_limit_of_a_qos_counts_in_all_accounts_of_a_user_together(twin: Twin) 
     _until(twin, {("robotics-lab", "RUNNING", ""), ("vision-lab", "PENDING", "QOSMaxGRESPerUser")})
 
 
-def test_a_labs_cap_holds_for_a_member_whose_default_account_is_another(twin: Twin) -> None:
+def test_a_labs_cap_applies_to_a_member_with_another_default_account(twin: Twin) -> None:
     cap = twin.cluster.accounts["vision-lab"].limits.group.gpu
     assert cap
     options = ("--gres=gpu:1", "--mem=1G", "--time=10", "--partition=vision-lab", "--account=vision-lab")
@@ -63,14 +63,14 @@ def test_a_labs_cap_holds_for_a_member_whose_default_account_is_another(twin: Tw
     _until(twin, {("vision-lab", "RUNNING", ""), ("vision-lab", "PENDING", "AssocGrpGRES")})
 
 
-def test_a_partition_for_a_group_takes_its_members_by_further_accounts_and_no_others(twin: Twin) -> None:
+def test_a_partition_for_a_group_admits_members_with_further_accounts_and_no_others(twin: Twin) -> None:
     plain = ("--gres=gpu:1", "--mem=1G", "--time=10", "--partition=short", "--hold")
     answers = twin.submit([Ask(name, plain) for name in ("u-vision1", "u-robotics1", "u-robotics2")])
     assert [isinstance(answer, Refusal) for answer in answers] == [False, False, True]
     assert "group" in str(answers[2])
 
 
-def test_who_has_no_access_any_more_submits_in_no_account(twin: Twin) -> None:
+def test_a_user_without_access_submits_in_no_account(twin: Twin) -> None:
     plain = ("--gres=gpu:1", "--mem=1G", "--time=10", "--hold")
     asks = [Ask("u-robotics3", (*plain, f"--account={name}")) for name in ("robotics-lab", "vision-lab", "overcap")]
     asks[2] = Ask("u-robotics3", (*plain, "--account=overcap", "--partition=overcap"))

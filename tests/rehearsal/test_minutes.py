@@ -47,13 +47,13 @@ def _limit(twin: Twin, number: str | Refusal) -> list[str]:
         (("-p", "red", "--gpus=1", "--time=90"), "01:30:00"),
     ],
 )
-def test_a_job_without_a_time_is_taken(twin: Twin, options: tuple[str, ...], limit: str) -> None:
+def test_a_job_without_a_time_is_accepted(twin: Twin, options: tuple[str, ...], limit: str) -> None:
     number = _ask(twin, *options, "--hold")
     assert isinstance(number, str), number
     assert _limit(twin, number) == [limit]
 
 
-def test_the_minutes_of_one_user_hold_that_user_back(twin: Twin) -> None:
+def test_the_minutes_of_one_user_delay_that_user(twin: Twin) -> None:
     twin.clear()
     assert isinstance(_ask(twin, "-p", "all", "-c", "8", "--time=1000"), Refusal), "8,000 minutes of 5,000"
     first = _ask(twin, "-p", "all", "-c", "4", "--time=1000")

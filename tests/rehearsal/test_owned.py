@@ -14,7 +14,7 @@ INVENTORY = str(Path(__file__).parents[1] / "unit/owned")
 CONF = "/etc/slurm/slurm.conf"
 
 
-def test_each_lab_gets_what_it_owns_whatever_form_it_has() -> None:
+def test_each_lab_gets_what_it_owns_in_every_form() -> None:
     rehearsal = tried(INVENTORY, without=("timeout",))
     assert not outcomes(rehearsal, "broken"), told(rehearsal)
     assert {"owned", "cap", "reclaim-each", "reclaim-all"} <= outcomes(rehearsal, "kept"), told(rehearsal)
@@ -63,7 +63,7 @@ def more(account: str, what: str) -> Fault:
         pytest.param(more("chem", "cpu"), "chem runs one job more than it owns", id="a-cpu-too-many"),
     ],
 )
-def test_a_fault_in_what_is_owned_is_found(fault: Fault, message: str) -> None:
+def test_a_fault_in_an_owners_share_is_found(fault: Fault, message: str) -> None:
     rehearsal = tried(INVENTORY, fault=fault, only=("owned",))
     (finding,) = rehearsal.findings
     assert finding.outcome == "broken", told(rehearsal)

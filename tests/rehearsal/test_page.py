@@ -71,7 +71,7 @@ def _asked(log: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 3200), (500, 4200)])
-def test_it_opens_without_asking_the_network(chromium: str, report: Path, width: int, height: int) -> None:
+def test_the_page_opens_without_a_network_request(chromium: str, report: Path, width: int, height: int) -> None:
     log = report.parent / "net.json"
     SHOTS.mkdir(parents=True, exist_ok=True)
     shot = SHOTS / f"{report.stem}-{width}.png"
@@ -81,14 +81,14 @@ def test_it_opens_without_asking_the_network(chromium: str, report: Path, width:
     assert _asked(log) == set()
 
 
-def test_a_page_that_does_ask_would_be_seen(chromium: str, tmp_path: Path) -> None:
+def test_a_request_of_a_page_would_be_found(chromium: str, tmp_path: Path) -> None:
     file, log = tmp_path / "asks.html", tmp_path / "net.json"
     file.write_text('<img src="http://localhost:9/x.png">')
     _open(chromium, file, f"--log-net-log={log}", f"--screenshot={tmp_path / 'x.png'}")
     assert _asked(log) == {"http://localhost:9/x.png"}
 
 
-def test_the_timeline_has_every_lab_where_a_reader_sees_it(chromium: str, report: Path) -> None:
+def test_every_lab_is_visible_in_the_timeline(chromium: str, report: Path) -> None:
     """The browser itself reports the drawn elements and their size, after the page's script has run."""
     probe = """
       const seen = [...document.querySelectorAll(".row.lab")].map((row) => {

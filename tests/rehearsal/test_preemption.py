@@ -71,7 +71,7 @@ def _ended(twin: Twin, number: str) -> str:
     return twin.history([number])[number]
 
 
-def test_each_partition_does_with_its_jobs_what_it_says(by_partition: Twin) -> None:
+def test_each_partition_has_its_preempt_action(by_partition: Twin) -> None:
     by_partition.clear()
     again, gone = (
         _running(by_partition, "-A", "pot", "-p", partition, "-w", "gpu-1", "-G4") for partition in ("again", "gone")
@@ -81,7 +81,7 @@ def test_each_partition_does_with_its_jobs_what_it_says(by_partition: Twin) -> N
     assert _ended(by_partition, gone) == "PREEMPTED"
 
 
-def test_a_suspended_job_goes_on_where_it_was(by_partition: Twin) -> None:
+def test_a_suspended_job_continues(by_partition: Twin) -> None:
     by_partition.clear()
     slow = _running(by_partition, "-p", "slow", "-n1", "-c64")
     fast = _running(by_partition, "-p", "fast", "-n1", "-c64")
@@ -95,7 +95,7 @@ def test_a_suspended_job_goes_on_where_it_was(by_partition: Twin) -> None:
     assert (job.restarts, job.start) == (0, stopped.start)
 
 
-def test_a_qos_preempts_those_that_it_names_and_no_others(by_qos: Twin) -> None:
+def test_a_qos_preempts_only_the_qos_that_it_names(by_qos: Twin) -> None:
     by_qos.clear()
     guest = ("-A", "pot", "-p", "guests", "-w", "gpu-1", "-G4")
     again, gone = _running(by_qos, *guest), _running(by_qos, *guest, "--qos=gone")

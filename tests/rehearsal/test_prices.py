@@ -46,11 +46,11 @@ def _charged(twin: Twin, number: str | Refusal) -> list[str]:
         (("-w", "gpu-1", "-c", "4"), "2"),
     ],
 )
-def test_a_job_pays_for_the_type_that_it_was_given(twin: Twin, options: tuple[str, ...], units: str) -> None:
+def test_a_job_pays_for_its_allocated_type(twin: Twin, options: tuple[str, ...], units: str) -> None:
     number = _ask(twin, "--time=5", *options)
     assert until(lambda: _charged(twin, number), "the job runs", lambda: str(twin.jobs())) == [units]
 
 
-def test_a_dear_type_uses_the_minutes_up_sooner(twin: Twin) -> None:
+def test_an_expensive_type_uses_the_minutes_sooner(twin: Twin) -> None:
     assert isinstance(_ask(twin, "--gpus=a40:4", "--time=200", "--hold"), str)
     assert isinstance(_ask(twin, "--gpus=h100:4", "--time=200", "--hold"), Refusal), "8,000 of 3,000"

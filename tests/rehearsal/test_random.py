@@ -22,7 +22,7 @@ def slurm(apart: None) -> Iterator[fuzz_taken.Slurm]:
         yield slurm
 
 
-def test_slurm_takes_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
+def test_slurm_accepts_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
     said = {number: slurm.complaints(cluster) for number, cluster in islice(fuzz_taken.clusters(SEED), MANY)}
     assert not {number: lines for number, lines in said.items() if lines}
 
@@ -31,7 +31,7 @@ def test_slurm_takes_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
     ("parameters", "who"),
     [({"MaxTasksPerNode": "0x"}, {"trial", "slurmctld", "slurmd"}), ({"KeepAliveTime": "100"}, {"slurmctld"})],
 )
-def test_what_they_do_not_take_is_seen(slurm: fuzz_taken.Slurm, parameters: dict[str, str], who: set[str]) -> None:
+def test_a_refusal_of_slurm_is_found(slurm: fuzz_taken.Slurm, parameters: dict[str, str], who: set[str]) -> None:
     said = slurm.complaints(faulty(next(fuzz_taken.clusters(SEED))[1], parameters))
     assert who <= {line.split(":")[0].split()[0] for line in said}, said
 

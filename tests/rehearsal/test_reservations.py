@@ -75,7 +75,7 @@ def now_from(twin: Twin, hours: int) -> str:
     return (moment + timedelta(hours=hours)).replace(microsecond=0).isoformat()
 
 
-def test_a_second_time_nothing_is_to_be_done(twin: Twin, own: list[Reservation]) -> None:
+def test_a_second_run_has_nothing_to_do(twin: Twin, own: list[Reservation]) -> None:
     first = reconcile(twin, own)
     assert set(first.changes) == {"reservation course", "reservation power-works"}
     assert first.over == ["past"]
@@ -90,7 +90,7 @@ def test_a_second_time_nothing_is_to_be_done(twin: Twin, own: list[Reservation])
     assert reconcile(twin, own).changes == {}
 
 
-def test_its_accounts_jobs_run_in_it_and_no_others(twin: Twin, own: list[Reservation]) -> None:
+def test_only_jobs_of_its_accounts_run_in_it(twin: Twin, own: list[Reservation]) -> None:
     course = replace(own[0], start=now_from(twin, -1), every="", flags=(), free_after=0)
     assert reconcile(twin, [course]).changes
     assert reconcile(twin, [course]).changes == {}, "it was made when it had begun"
@@ -114,7 +114,7 @@ def test_its_accounts_jobs_run_in_it_and_no_others(twin: Twin, own: list[Reserva
     assert state(twin).live == {}
 
 
-def test_what_a_person_made_stays(twin: Twin, own: list[Reservation]) -> None:
+def test_a_reservation_of_an_admin_is_kept(twin: Twin, own: list[Reservation]) -> None:
     mine = "StartTime=2095-03-05T10:00:00 Duration=60 Nodes=gpu-2 Users=root"
     twin.do(f"scontrol create reservation ReservationName=mine {mine} Flags=MAINT", "a person's own")
     twin.do(f"scontrol create reservation ReservationName=power-works {mine} Flags=MAINT", "of the same name")
@@ -125,14 +125,14 @@ def test_what_a_person_made_stays(twin: Twin, own: list[Reservation]) -> None:
     assert state(twin).live == before, "the course has come and gone"
 
 
-def test_one_just_like_a_persons_becomes_gpupools(twin: Twin, own: list[Reservation]) -> None:
+def test_an_identical_reservation_of_an_admin_becomes_gpupools(twin: Twin, own: list[Reservation]) -> None:
     reconcile(twin, own)
     twin.do("rm /var/lib/gpupool/reservations", "a controller that was installed anew")
     assert not reconcile(twin, own).strange
     assert reconcile(twin, own).changes == {}
 
 
-def test_changed_ones_are_changed(twin: Twin, own: list[Reservation]) -> None:
+def test_changed_reservations_are_changed(twin: Twin, own: list[Reservation]) -> None:
     reconcile(twin, own)
     course, works, *rest = own
     for new in (
@@ -149,7 +149,7 @@ def test_changed_ones_are_changed(twin: Twin, own: list[Reservation]) -> None:
         assert reconcile(twin, [new, works, *rest]).changes == {}, new
 
 
-def test_gpus_are_reserved_where_slurm_can(twin: Twin, own: list[Reservation]) -> None:
+def test_gpus_are_reserved_if_the_release_supports_it(twin: Twin, own: list[Reservation]) -> None:
     if twin.version == "22.05":
         pytest.skip("check refuses it there")
     for gpus in ({"": 4}, {"a40": 6}):
@@ -159,7 +159,7 @@ def test_gpus_are_reserved_where_slurm_can(twin: Twin, own: list[Reservation]) -
         assert reconcile(twin, [new]).changes == {}
 
 
-def test_nodes_with_jobs_on_them_are_refused_with_what_to_do(twin: Twin, own: list[Reservation]) -> None:
+def test_nodes_with_jobs_are_refused_with_the_option_to_set(twin: Twin, own: list[Reservation]) -> None:
     [job] = twin.submit([Ask("bea", ("--mem=10M", "-p", "all", "-N2", "--time=1-0"), HOLD)])
     until(lambda: [task for task in twin.jobs() if task.array == job and task.state == "RUNNING"], "it runs")
     soon = replace(own[0], start=now_from(twin, 1), every="", flags=())

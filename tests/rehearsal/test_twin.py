@@ -45,7 +45,7 @@ def _states(jobs: list[Job]) -> Counter[str]:
     return Counter(job.state for job in jobs)
 
 
-def test_it_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
+def test_the_twin_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
     output = twin.run("scontrol -o show nodes").out
     compute = twin.cluster.having("compute")
     assert output.count("State=IDLE") == len(compute)
@@ -56,7 +56,7 @@ def test_it_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
                if word.startswith("gres/gpu=")) == twin.cluster.total_gpus  # fmt: skip
 
 
-def test_it_reaches_no_network(twin: Twin) -> None:
+def test_the_twin_reaches_no_network(twin: Twin) -> None:
     assert "lo" in (output := twin.run("ls /sys/class/net").out)
     assert "eth" not in output
 
@@ -77,7 +77,7 @@ def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
     assert idle.history([number])[f"{number}_1"] == "CANCELLED"
 
 
-def test_what_sbatch_refuses_is_told_in_its_words(idle: Twin) -> None:
+def test_a_refusal_of_sbatch_is_reported_unchanged(idle: Twin) -> None:
     user = next(iter(idle.cluster.users))
     taken, refused = idle.submit([Ask(user), Ask(user, ("-p", "nosuch"))])
     assert isinstance(taken, str)
@@ -85,7 +85,7 @@ def test_what_sbatch_refuses_is_told_in_its_words(idle: Twin) -> None:
     assert "Invalid partition name" in refused.message
 
 
-def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
+def test_jobs_of_a_lost_node_run_again_on_another(idle: Twin) -> None:
     user = next(iter(idle.cluster.users))
     idle.submit([Ask(user, ("--mem=1G",))])
     [job] = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": 1})
@@ -102,25 +102,25 @@ def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
     assert idle.run(f"sinfo -h -N -n {node} -o %T").out.split()[0] == "idle"
 
 
-def test_jobs_are_their_users_own(idle: Twin) -> None:
+def test_jobs_run_as_their_users(idle: Twin) -> None:
     name, user = next(iter(idle.cluster.users.items()))
     output = idle.run("id -un; id -u; id -gn", name).out.split()
     assert output[:2] == [name, str(user.uid)]
     assert idle.run("exit 7").code == 7
 
 
-def test_a_script_that_hangs_is_killed_and_the_next_one_is_answered(twin: Twin) -> None:
+def test_a_script_that_hangs_is_killed_and_the_next_is_answered(twin: Twin) -> None:
     assert twin.run("echo before; sleep infinity", seconds=1).code == 137
     assert twin.run("echo out; echo err >&2; printf more; exit 3") == Result(3, "out\nmore", "err\n")
 
 
-def test_a_twin_that_is_gone_is_told_in_a_sentence() -> None:
+def test_a_missing_twin_is_an_error_in_one_sentence() -> None:
     gone = Twin(load(EXAMPLE), "24.11", "gpupool-no-such-twin")
     with pytest.raises(TwinError, match="gpupool-no-such-twin does not answer: No such container"):
         gone.run("true")
 
 
-def test_a_file_that_is_not_productions_is_found_where_the_daemons_read_it(twin: Twin) -> None:
+def test_a_changed_file_of_a_daemon_is_found(twin: Twin) -> None:
     clean = compiled(twin.cluster)
     files = applied(clean.files, differences(place_of(twin.cluster, twin.version)))
     twin._compare(files, [])
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_productions_is_found_where_the_daemons_read_it(twin:
 
 
 @pytest.mark.usefixtures("apart")
-def test_a_twin_that_cannot_stand_says_why_and_is_gone() -> None:
+def test_a_twin_that_cannot_start_is_removed_with_its_reason() -> None:
     cluster = load(EXAMPLE)
     clean = compiled(cluster)
     conf = "/etc/slurm/slurm.conf"
@@ -143,7 +143,7 @@ def test_a_twin_that_cannot_stand_says_why_and_is_gone() -> None:
     assert _twins() == before
 
 
-def test_a_twin_whose_owner_was_killed_is_removed_by_the_next(twin: Twin) -> None:
+def test_a_twin_of_a_killed_process_is_removed_by_the_next(twin: Twin) -> None:
     script = (
         "import time; from gpupool.cluster.load import load; from gpupool.rehearsal.twin import Twin; "
         f"from pathlib import Path; print(Twin.start(load(Path('{EXAMPLE}'))).name, flush=True); time.sleep(600)"

@@ -33,7 +33,7 @@ def test_every_role_is_in_the_deploy() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_step_that_is_not_for_all_nodes_says_where(name: str) -> None:
+def test_a_step_for_some_nodes_has_a_condition(name: str) -> None:
     steps = {step: getattr(ROLES[name], step) for role, step in STEPS if role == name}
     if ROLES[name].applies is not everywhere:
         assert [step for step, function in steps.items() if not guarded(function) and not is_question(function)] == []

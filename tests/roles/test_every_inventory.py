@@ -21,7 +21,7 @@ INVENTORIES = sorted(path.parent for path in (Path(__file__).parents[2] / "inven
 
 
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=[path.name for path in INVENTORIES])
-def test_the_release_of_every_package_of_slurm_is_looked_at_before_the_first_change(inventory: Path) -> None:
+def test_the_release_of_every_slurm_package_is_checked_before_the_first_change(inventory: Path) -> None:
     cluster = load(inventory)
     wanted = {package for node in cluster.nodes.values() for package in packages_for(cluster, node)}
     assert set(slurm_version.PACKAGES) >= {
@@ -31,7 +31,7 @@ def test_the_release_of_every_package_of_slurm_is_looked_at_before_the_first_cha
 
 @pytest.mark.parametrize("kind", ["machines", "testbed-v1", "testbed-v2"])
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=[path.name for path in INVENTORIES])
-def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
+def test_all_nodes_succeed(inventory: Path, kind: str) -> None:
     cluster = load(inventory)
     if kind != "machines":
         cluster = stand_in(cluster, cgroup="v1" if kind.endswith("v1") else "v2")

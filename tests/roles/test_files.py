@@ -44,7 +44,7 @@ def test_a_node_gets_the_files_that_render_prints(target: Target) -> None:
 @pytest.mark.parametrize(
     "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
 )
-def test_the_next_apply_removes_nothing_of_what_this_one_put(target: Target) -> None:
+def test_the_next_apply_removes_no_file_of_the_former(target: Target) -> None:
     assert run(target.hosts, SITE, execute=True, origin=ORIGIN).ok
     for node in target.nodes:
         put = empty_nodes.recorded(node.name)
@@ -54,7 +54,7 @@ def test_the_next_apply_removes_nothing_of_what_this_one_put(target: Target) -> 
 @pytest.mark.parametrize(
     "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
 )
-def test_a_role_puts_its_own_files_and_no_others(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_installs_its_own_files_and_no_others(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     put: dict[tuple[str, str], set[str]] = {}
 
     def noting(operation: Any, paths: Callable[..., Iterable[str]]) -> Any:

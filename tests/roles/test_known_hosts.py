@@ -35,7 +35,7 @@ def cluster() -> Cluster:
     return empty_nodes.testbed("example").cluster
 
 
-def test_all_nodes_know_all(cluster: Cluster) -> None:
+def test_all_nodes_know_all_host_keys(cluster: Cluster) -> None:
     assert not apply().failures
     for node in NODES:
         assert known(node) == {name: (host_key(name),) for name in NODES}
@@ -55,7 +55,7 @@ def test_a_plan_shows_the_keys(cluster: Cluster) -> None:
             assert f"+{names} {host_key(name)}\n" in diff
 
 
-def test_a_node_that_is_away_keeps_its_line_and_one_that_left_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_absent_node_keeps_its_line_and_a_removed_node_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def away(self: empty_nodes.EmptyNode) -> None:
         if self.host.name == "rtx-01":
             raise ConnectError("no answer")
@@ -69,7 +69,7 @@ def test_a_node_that_is_away_keeps_its_line_and_one_that_left_loses_it(monkeypat
     assert known("files") == there
 
 
-def test_who_fails_when_asked_keeps_his_line_too() -> None:
+def test_a_node_that_fails_during_the_query_keeps_its_line() -> None:
     empty_nodes.BROKEN["rtx-01"] = "ssh_host_"
     empty_nodes.KNOWN["login1"] = [f"rtx-01 {host_key('rtx-01')}"]
     assert apply().failures == {"rtx-01": "Known hosts: it is broken"}
@@ -77,7 +77,7 @@ def test_who_fails_when_asked_keeps_his_line_too() -> None:
     assert set(known("files")) == {*NODES} - {"rtx-01"}
 
 
-def test_a_run_on_some_nodes_asks_no_others_and_keeps_their_lines() -> None:
+def test_a_run_on_some_nodes_reads_no_others_and_keeps_their_lines() -> None:
     empty_nodes.KNOWN["login1"] = [f"{name} {host_key(f'{name} as it was')}" for name in NODES]
     assert not apply("login1", "a40-01").failures
     assert set(empty_nodes.TOLD) == {"login1", "a40-01"}
@@ -85,7 +85,7 @@ def test_a_run_on_some_nodes_asks_no_others_and_keeps_their_lines() -> None:
     assert known("login1") == now
 
 
-def test_a_node_gives_keys_for_itself_alone() -> None:
+def test_a_node_gives_keys_for_itself_only() -> None:
     theirs, markers = host_key("of another one"), ["@cert-authority *", "*", "login1,*", "login1"]
     lies = [f"{names} {theirs}" for names in markers]
     empty_nodes.KEYS["a40-01"] = [*lies, f"{theirs}\rlogin1 {theirs}", theirs, host_key("a second one")]
@@ -95,7 +95,7 @@ def test_a_node_gives_keys_for_itself_alone() -> None:
     assert [line for line in text.splitlines() if theirs in line and not line.startswith("a40-01,")] == []
 
 
-def test_a_node_is_asked_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_is_read_by_one_other_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """All nodes ask all others at once, and sshd accepts ten sessions on one connection."""
     answer, at_work, most = empty_nodes.EmptyNode.run_shell_command, Counter[str](), Counter[str]()
 
@@ -114,7 +114,7 @@ def test_a_node_is_asked_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert most == dict.fromkeys(NODES, 1)
 
 
-def test_a_node_that_joins_alone_knows_what_the_controller_knows() -> None:
+def test_a_node_that_joins_alone_has_the_lines_of_the_controller() -> None:
     empty_nodes.KNOWN["control"] = [f"{name} {host_key(name)}" for name in NODES if name != "a40-01"]
     assert not apply("control", "a40-01").failures
     assert known("a40-01") == known("control") == {name: (host_key(name),) for name in NODES}

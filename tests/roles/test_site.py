@@ -61,13 +61,13 @@ def done(report: Report, node: str) -> list[str]:
 
 @pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
 @pytest.mark.parametrize("where", TARGETS)
-def test_every_role_does_its_work_from_zero(where: str, execute: bool) -> None:
+def test_every_role_works_from_zero(where: str, execute: bool) -> None:
     report = run(TARGETS[where].hosts, SITE, execute=execute, origin=ORIGIN)
     assert not report.failures
     assert steps(report) == kept(where), "if that is meant: script/docs"
 
 
-def test_a_plan_tells_nodes_nothing() -> None:
+def test_a_plan_sends_nodes_no_changes() -> None:
     assert run(empty_nodes.testbed("example").hosts, SITE, execute=False, origin=None).changed
     assert not any(told.commands for told in empty_nodes.TOLD.values())
 
@@ -79,19 +79,19 @@ def test_a_plan_sends_each_node_a_handful_of_commands(where: str) -> None:
     assert {name: host.commands for name, host in report.hosts.items() if host.commands > 4} == {}
 
 
-def test_real_machines_get_the_time_and_no_stand_ins() -> None:
+def test_machines_get_the_time_and_no_fake_devices() -> None:
     for name, real in kept("machines").items():
         assert "Time" in real
         assert not {"GPU devices", "Stand-in disks"} & set(real), name
 
 
-def test_all_above_a_stage_is_done_everywhere_before_anything_below_it() -> None:
+def test_each_stage_is_complete_on_all_nodes_before_the_next() -> None:
     ran = Ran()
     assert apply(empty_nodes.testbed("example"), ran).ok
     assert stages_in_order(ran.steps, FROM_ZERO) == STAGES
 
 
-def test_it_is_so_on_real_machines_too() -> None:
+def test_stages_are_complete_on_machines_too() -> None:
     target, ran = empty_nodes.machines(), Ran()
     assert apply(target, ran).ok
     assert stages_in_order(ran.steps, [node.name for node in target.nodes]) == STAGES
@@ -130,7 +130,7 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
         assert done(report, name) == FROM_ZERO[name]
 
 
-def test_a_command_that_fails_stops_its_own_node_only() -> None:
+def test_a_command_that_fails_stops_its_node_only() -> None:
     empty_nodes.BROKEN["rtx-01"] = "apt-get"
     report = apply(empty_nodes.testbed("example"))
     assert report.failures == {"rtx-01": "Packages: it is broken"}
@@ -139,7 +139,7 @@ def test_a_command_that_fails_stops_its_own_node_only() -> None:
         assert done(report, name) == FROM_ZERO[name]
 
 
-def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
+def test_without_the_controller_others_report_its_missing_key() -> None:
     empty_nodes.BROKEN["control"] = "apt-get"
     report = apply(empty_nodes.testbed("example"))
     why = "Munge key: there is no munge key here, and control, which has it, has failed in this run"
@@ -150,7 +150,7 @@ def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
     assert done(report, "files") == FROM_ZERO["files"]
 
 
-def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
+def test_a_source_without_a_key_is_read_again_by_the_next_node() -> None:
     """Without the stages of our own deploy: a node that asks too early fails alone."""
 
     def deploy() -> None:
@@ -164,7 +164,7 @@ def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
     assert (done(report, "control"), done(report, "rtx-01")) == (["Munge key"], ["Munge key"])
 
 
-def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_is_read_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by every node of the cluster: nodes take turns."""
     asked: list[str] = []
 
@@ -181,7 +181,7 @@ def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatc
     assert (report.failures, asked) == ({}, ["control"])
 
 
-def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fileserver_does_not_stop_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("no disks")
 
@@ -192,7 +192,7 @@ def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: 
     assert stages_in_order(ran.steps, [name for name in FROM_ZERO if name != "files"]) == STAGES
 
 
-def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
+def test_a_file_that_the_first_controller_refuses_reaches_no_other_node() -> None:
     """marvin refuses the new files in their test; vicki, its backup, keeps its files; compute nodes continue."""
     empty_nodes.BROKEN["marvin"] = "gpupool-trial"
     report = apply(empty_nodes.testbed("skynet"))
@@ -208,7 +208,7 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
 
 
 @pytest.mark.parametrize("there", ["new", "old"])
-def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fails(
+def test_a_node_that_has_the_files_is_not_affected_by_a_failed_first_controller(
     there: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/etc/slurm/slurm.conf"
@@ -231,7 +231,7 @@ def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fail
     assert failures == ({} if there == "new" else {"login1": why})
 
 
-def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
+def test_a_change_that_would_end_jobs_is_refused_before_any_node_changes() -> None:
     """A node that is removed while it has jobs also stays in /etc/hosts of all nodes."""
     empty_nodes.QUEUE["marvin"] = [
         "answers",
@@ -249,7 +249,7 @@ def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
     assert not any(host.changes for host in report.hosts.values())
 
 
-def test_a_first_controller_that_cannot_be_reached_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_first_controller_delays_no_other_node(monkeypatch: pytest.MonkeyPatch) -> None:
     def away(self: empty_nodes.EmptyNode) -> None:
         if self.host.name == "marvin":
             raise ConnectError("no answer")

@@ -10,7 +10,7 @@ _LOOPS = 4
 _BURN = f"for i in $(seq {_LOOPS}); do setsid sh -c 'while :; do :; done' burn >/dev/null 2>&1 & done"
 _LOOK = """cd /sys/fs/cgroup/user.slice/user-$(id -u {user}).slice && for i in 1 2; do
   awk '$1 == "usage_usec" {{ print $2 }}' cpu.stat; cut -d' ' -f1 /proc/uptime
-  # not there as long as nobody has a share
+  # missing until a user has a share
   awk '$1 == "nr_throttled" {{ count = $2 }} END {{ print count + 0 }}' cpu.stat
   [ $i = 2 ] || sleep 5
 done"""
@@ -25,7 +25,7 @@ class Taken(NamedTuple):
 
 @contextmanager
 def burning(run: Run, node: str, user: str) -> Iterator[None]:
-    """Run four loops of a user on a node; they outlive the session that starts them."""
+    """Run four endless loops of a user on a node, even after the session that starts them has ended."""
     run(node, _BURN, user)
     try:
         yield
@@ -34,7 +34,7 @@ def burning(run: Run, node: str, user: str) -> Iterator[None]:
 
 
 def has_controller(run: Run, node: str) -> bool:
-    """Return whether the kernel shares CPUs among users on the node; not in a container with control groups v1."""
+    """Return whether the kernel shares CPUs among users on the node: false in a container with control groups v1."""
     return "cpu" in run(node, "cat /sys/fs/cgroup/cgroup.controllers").split()
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stands for the installer of Miniforge or Miniconda, with its interface: -b asks nothing, -p is where, and without them
-# it asks. Like theirs it refuses a place where something is, and knows its own path ever after. What it installs
-# creates and activates environments; their python says where it is.
+# A fake installer of Miniforge or Miniconda with the same options: -b asks nothing, -p sets the directory; without them
+# it asks. It also refuses a directory that exists, and installs files that contain its path. The installed conda
+# creates and activates environments, whose python prints its name.
 
 set -eu
 batch='' prefix=

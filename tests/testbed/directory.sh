@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a directory service on this node, with certificates of its own; $1 its folder, $2 the node's full name.
-# Entries come on standard input, as LDIF.
+# Installs a directory service on this node, with new certificates. $1: its folder; $2: the node's full name.
+# Standard input: the entries as LDIF.
 
 set -eu
 folder=$1 name=$2

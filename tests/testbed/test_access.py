@@ -48,7 +48,7 @@ def colleague(allocated: Testbed) -> Iterator[str]:
 
 
 @pytest.mark.promise("SKY-160", "SKY-210")
-def test_where_all_users_get_in_none_needs_a_job(idle: Testbed) -> None:
+def test_where_all_users_may_log_in_no_job_is_required(idle: Testbed) -> None:
     for node in (HEAD, NODE, SERVER, CONTROLLER):
         done = login(idle, node, "hostname")
         assert done.stdout.strip() == node, done.stderr
@@ -56,7 +56,7 @@ def test_where_all_users_get_in_none_needs_a_job(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("AAU-024", "SDU-031", "SDU-032")
-def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: Testbed, colleague: str) -> None:
+def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(allocated: Testbed, colleague: str) -> None:
     refused = login(allocated, NODE, "hostname")
     assert (refused.returncode, refused.stdout) == (255, "")
     assert "Access denied by pam_slurm_adopt" in refused.stderr
@@ -92,7 +92,7 @@ def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testb
     assert [line.split()[0] for line in said] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
 
 
-def test_admins_come_in_while_slurm_is_gone_and_users_do_not(allocated: Testbed) -> None:
+def test_admins_log_in_while_slurm_is_down_and_users_do_not(allocated: Testbed) -> None:
     allocated.out(NODE, "systemctl stop slurmd")
     try:
         assert login(allocated, NODE, "hostname", "root").stdout.strip() == NODE
@@ -105,7 +105,7 @@ def test_admins_come_in_while_slurm_is_gone_and_users_do_not(allocated: Testbed)
     )
 
 
-def test_verify_sees_who_gets_in(allocated: Testbed) -> None:
+def test_verify_checks_who_may_log_in(allocated: Testbed) -> None:
     done = gpupool("verify", allocated.inventory, "--on", "testbed", "--limit", NODE)
     assert done.returncode == 0, done.stdout
     allocated.out(NODE, "rm /etc/ssh/sshd_config.d/gpupool.conf")

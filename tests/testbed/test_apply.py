@@ -24,7 +24,7 @@ def test_second_apply_changes_nothing_and_restarts_nothing(skynet: Testbed) -> N
     assert daemons(skynet) == before
 
 
-def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: Testbed) -> None:
+def test_a_plan_names_only_the_missing_link_and_apply_creates_it(skynet: Testbed) -> None:
     before = daemons(skynet)
     skynet.out("clippy", "rm /srv/share4")
     status, changes = skynet.plan()
@@ -42,7 +42,7 @@ def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: T
     assert skynet.plan() == (0, {})
 
 
-def test_a_missing_gpu_device_is_named_and_made_again(skynet: Testbed) -> None:
+def test_a_missing_gpu_device_is_named_and_created_again(skynet: Testbed) -> None:
     skynet.out("clippy", "rm /dev/nvidia7")
     assert skynet.plan() == (3, {"clippy": ["GPU devices | /dev/nvidia7"]})
     assert skynet.apply().returncode == 0
@@ -50,7 +50,7 @@ def test_a_missing_gpu_device_is_named_and_made_again(skynet: Testbed) -> None:
     assert skynet.plan() == (0, {})
 
 
-def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Testbed) -> None:
+def test_a_stopped_node_fails_alone_and_is_finished_later(skynet: Testbed) -> None:
     skynet.switch_off("titanx-01")
     try:
         skynet.out("clippy", "rm /srv/share5")
@@ -71,13 +71,13 @@ def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Test
     until(lambda: skynet.out("marvin", "sinfo -h -n titanx-01 -o %t | sort -u") == "idle", "titanx-01 is idle")
 
 
-def test_apply_without_a_terminal_wants_to_be_told_yes(skynet: Testbed) -> None:
+def test_apply_without_a_terminal_requires_the_option_yes(skynet: Testbed) -> None:
     done = gpupool("apply", skynet.inventory, "--on", "testbed")
     assert done.returncode == 1
     assert "--yes" in done.stderr
 
 
-def test_verify_holds_and_says_where_it_does_not(skynet: Testbed) -> None:
+def test_verify_passes_and_names_a_failed_check(skynet: Testbed) -> None:
     done = gpupool("verify", skynet.inventory, "--on", "testbed", "--json")
     assert done.returncode == 0, done.stdout
     skynet.out("sky2", "rm /srv/share && useradd -g kira-lab u-left1")

@@ -47,7 +47,7 @@ def full(testbed: Testbed, *options: str) -> list[str]:
     return found
 
 
-def test_the_arbiter_runs_as_slurm_and_writes_nothing(idle: Testbed) -> None:
+def test_the_arbiter_runs_as_slurm_and_writes_no_files(idle: Testbed) -> None:
     assert unit(idle, "is-active") == "active"
     assert unit(idle, "is-enabled") == "enabled"
     pid = idle.out("marvin", "systemctl show -p MainPID --value gpupool-arbiter")
@@ -55,13 +55,13 @@ def test_the_arbiter_runs_as_slurm_and_writes_nothing(idle: Testbed) -> None:
     assert idle.run("marvin", "su slurm -s /bin/sh -c 'touch /usr/local/lib/gpupool/arbiter/jobs.py'").returncode
 
 
-def test_only_the_active_controllers_arbiter_acts(idle: Testbed) -> None:
+def test_only_the_arbiter_of_the_active_controller_acts(idle: Testbed) -> None:
     said = idle.out("vicki", "journalctl -q -o cat -u gpupool-arbiter")
     assert "doing nothing: this controller is not the active one" in said
 
 
 @pytest.mark.promise("SKY-126", "SKY-129", "SKY-128")
-def test_a_labmates_job_takes_the_place_of_the_youngest_user_overcap_job(lab: Testbed, grace: int) -> None:
+def test_a_labmates_job_gets_the_gpus_of_the_youngest_user_overcap_job(lab: Testbed, grace: int) -> None:
     began = time.time()
     jobs = full(lab, *["--requeue"] * CAP)
     over = lab.submit("u-cvmlp1", OVER)
@@ -81,7 +81,7 @@ def test_a_labmates_job_takes_the_place_of_the_youngest_user_overcap_job(lab: Te
 
 
 @pytest.mark.promise("SKY-122", "SKY-126")
-def test_the_job_that_leaves_gets_its_signal_and_its_grace_time(lab: Testbed, grace: int) -> None:
+def test_the_preempted_job_gets_its_signal_and_its_grace_time(lab: Testbed, grace: int) -> None:
     *_, youngest = full(lab, *["--requeue"] * (CAP - 1))
     script = 'trap "date +%s > ~/signalled" USR1; while :; do sleep 0.2; done'
     lab.out("sky1", "rm -f ~/signalled ~/traps.sh", "u-cvmlp1")
@@ -97,7 +97,7 @@ def test_the_job_that_leaves_gets_its_signal_and_its_grace_time(lab: Testbed, gr
 
 
 @pytest.mark.promise("SKY-126")
-def test_a_job_that_cannot_run_again_is_cancelled(lab: Testbed, grace: int) -> None:
+def test_a_job_that_cannot_be_requeued_is_cancelled(lab: Testbed, grace: int) -> None:
     jobs = full(lab, *["--requeue"] * (CAP - 1), "--no-requeue")
     mate = lab.submit("u-cvmlp2", "-p short --gres=gpu:1")
     lab.wait_for(mate, "RUNNING")
@@ -105,7 +105,7 @@ def test_a_job_that_cannot_run_again_is_cancelled(lab: Testbed, grace: int) -> N
 
 
 @pytest.mark.promise("SKY-125", "SKY-158")
-def test_nobody_leaves_for_a_job_that_is_held_or_at_its_users_limit(lab: Testbed, grace: int) -> None:
+def test_no_job_leaves_for_a_held_job_or_a_user_at_the_limit(lab: Testbed, grace: int) -> None:
     began = time.time()
     full(lab, *["--requeue"] * CAP)
     held = lab.submit("u-cvmlp2", "-H -p short --gres=gpu:1")

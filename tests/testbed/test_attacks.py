@@ -48,12 +48,12 @@ def changed(testbed: Testbed, job: str, change: str, user: str = "u-wu1") -> str
 
 
 @pytest.mark.parametrize("options", ["--gpus=2", "-n 1", "-H -n 1 --gres=gpu:1", "-H -N 2 --gpus-per-task=1 -n 2"])
-def test_a_job_that_is_spread_does_not_end_slurmctld(slurmctld: Testbed, options: str) -> None:
+def test_a_spread_job_does_not_end_slurmctld(slurmctld: Testbed, options: str) -> None:
     assert "--spread-job is not supported on this cluster" in refused(slurmctld, f"-p short {options} --spread-job")
     assert slurmctld.out("sky1", "srun -p debug hostname", "u-hays1")
 
 
-def test_nobody_keeps_others_from_submitting(slurmctld: Testbed) -> None:
+def test_no_user_keeps_others_from_submitting(slurmctld: Testbed) -> None:
     limit = slurmctld.cluster.scheduler.max_submitted_jobs
     assert limit
     array = "-p long -H --array=1-1000"
@@ -109,7 +109,9 @@ def test_gpus_do_not_hold_more_memory_than_theirs(idle: Testbed, options: str) -
         ("-N 1 --gres=gpu:1 --mincpus=8 --mem-per-cpu=5G", ["MinMemoryCPU=44G", "MinCPUsNode=20", "Gres=gpu:0"]),
     ],
 )
-def test_nor_does_a_change_of_the_job(slurmctld: Testbed, options: str, changes: list[str]) -> None:
+def test_a_change_of_the_job_does_not_hold_more_memory_either(
+    slurmctld: Testbed, options: str, changes: list[str]
+) -> None:
     job = held(slurmctld, f"-p long {options}", "u-kira1")
     for words in changes:
         changed(slurmctld, job, words, "u-kira1")
@@ -131,7 +133,7 @@ def test_nor_does_a_change_of_the_job(slurmctld: Testbed, options: str, changes:
         "--gres=gpu:2 -n 2 --mem=60G",
     ],
 )
-def test_ordinary_jobs_are_taken(idle: Testbed, options: str) -> None:
+def test_ordinary_jobs_are_accepted(idle: Testbed, options: str) -> None:
     assert held(idle, f"-p long {options}", "u-kira1")
 
 
@@ -158,12 +160,12 @@ def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None
         "-p long -n 1 : -p user-overcap --gres=gpu:1",
     ],
 )
-def test_a_job_of_several_components_does_not_borrow(slurmctld: Testbed, options: str) -> None:
+def test_a_job_of_several_components_does_not_run_in_overcap(slurmctld: Testbed, options: str) -> None:
     assert "A heterogeneous job cannot run in" in refused(slurmctld, options)
 
 
 @pytest.mark.promise("SKY-119", "SKY-121")
-def test_nor_does_a_component_become_a_borrower(slurmctld: Testbed) -> None:
+def test_a_component_cannot_be_moved_to_overcap(slurmctld: Testbed) -> None:
     job = held(slurmctld, "-p long -n 1 : -H -p short -n 1")
     for offset in (0, 1):
         words = f"jobid={job}+{offset} partition=user-overcap"
@@ -176,7 +178,7 @@ def test_nor_does_a_component_become_a_borrower(slurmctld: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-160")
-def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
+def test_a_session_opens_no_gpu_and_a_job_only_its_own(idle: Testbed) -> None:
     """By ssh from outside, and by ssh from inside of a job to its own node."""
     number = idle.cluster.nodes["a40-01"].gpu_count
     key = "mkdir -p ~/.ssh; test -f ~/.ssh/attack || ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/attack"
@@ -227,7 +229,7 @@ def test_a_constraint_of_one_user_does_not_stop_the_arbiter_for_others(idle: Tes
 
 @pytest.mark.promise("SKY-126")
 @pytest.mark.parametrize("wish", ["--dependency=singleton", "--comment=x --mail-type=ALL", "--reboot", "--no-kill"])
-def test_no_wish_of_a_borrower_keeps_it_from_leaving(idle: Testbed, wish: str) -> None:
+def test_no_option_of_a_borrower_prevents_its_preemption(idle: Testbed, wish: str) -> None:
     cap = idle.cluster.accounts["wu-lab"].limits.group.gpu
     done = idle.run("sky1", f"sbatch --parsable -p user-overcap --gres=gpu:{cap} {wish} --wrap 'sleep 600'", "u-wu1")
     if done.returncode:
@@ -254,7 +256,7 @@ def added(idle: Testbed) -> Iterator[str]:
 
 
 @pytest.mark.promise("SKY-158")
-def test_an_account_that_a_coordinator_added_escapes_no_limit(idle: Testbed, added: str) -> None:
+def test_an_account_that_a_coordinator_added_avoids_no_limit(idle: Testbed, added: str) -> None:
     assert f"Account {added} is not in the inventory" in refused(idle, f"-A {added} -p short --gres=gpu:1", "u-cvmlp1")
     job = held(idle, "-p short --gres=gpu:1", "u-cvmlp1")
     changed(idle, job, f"account={added}", "u-cvmlp1")
@@ -285,6 +287,6 @@ def test_no_name_that_a_coordinator_gives_keeps_apply_from_the_accounting(idle: 
 
 @pytest.mark.promise("SKY-153", "SKY-157")
 @pytest.mark.parametrize("options", ["-p debug --gres=gpu:6", "-p hoffman-lab --qos=short -t 7-00:00"])
-def test_a_job_that_could_never_start_is_refused_and_does_not_wait_for_ever(idle: Testbed, options: str) -> None:
+def test_a_job_that_can_never_start_is_refused(idle: Testbed, options: str) -> None:
     said = refused(idle, options, "u-hoffman1")
     assert re.search(r"violates|limit", said), said

@@ -65,7 +65,7 @@ def test_the_template_of_the_guide_runs_with_a_users_own_conda(idle: Testbed) ->
 
 
 @pytest.mark.promise("SKY-109")
-def test_one_conda_for_all_comes_from_a_checked_installer_and_leaves_users_alone(changed: Changed) -> None:
+def test_conda_for_all_comes_from_a_checked_installer_and_users_files_are_kept(changed: Changed) -> None:
     with_other_sum = changed("software.yml", OWN, FOR_ALL.replace("SHA", "0" * 64))
     nodes = ("sky1", "clippy")
     for node in nodes:

@@ -37,7 +37,7 @@ def agent(idle: Testbed) -> Iterator[str]:
 
 
 @pytest.mark.promise("SKY-044")
-def test_the_guides_ssh_config_brings_the_variable_and_the_agent(idle: Testbed, agent: str, tmp_path: Path) -> None:
+def test_the_guides_ssh_config_sends_the_variable_and_the_agent(idle: Testbed, agent: str, tmp_path: Path) -> None:
     assert idle.target.testbed
     config = tmp_path / "config"
     own = f'  SetEnv SKY_VSC_LAUNCH="{LAUNCH}"\n  ForwardX11Trusted yes\n  ForwardAgent yes\n'
@@ -61,20 +61,20 @@ def test_the_guides_ssh_config_brings_the_variable_and_the_agent(idle: Testbed, 
 
 
 @pytest.mark.promise("SKY-045")
-def test_its_value_is_a_request_that_slurm_takes(idle: Testbed) -> None:
+def test_the_value_of_the_variable_is_a_valid_request(idle: Testbed) -> None:
     job = idle.submit(USER, LAUNCH)
     running = idle.wait_for(job, "RUNNING")
     assert (running["NodeList"], running["NumCPUs"], running["Partition"]) == ("a40-01", "15", LAB)
 
 
 @pytest.mark.promise("SKY-048")
-def test_an_editor_may_live_in_the_users_directory_on_flash(idle: Testbed) -> None:
+def test_an_editor_may_be_installed_in_the_users_directory_on_flash(idle: Testbed) -> None:
     own = f"/srv/hoffman-lab/flash9/{HOFFMAN}"
     idle.out(HEAD, f"mkdir -p {own}/editor && cp /bin/true {own}/editor/ && {own}/editor/true && rm -r {own}", HOFFMAN)
 
 
 @pytest.mark.promise("SKY-049")
-def test_a_user_lists_and_ends_the_own_editors(idle: Testbed) -> None:
+def test_a_user_lists_and_ends_their_own_editors(idle: Testbed) -> None:
     start = "for n in 1 2; do setsid bash -c 'exec -a vscode-server sleep infinity' >/dev/null 2>&1 </dev/null & done"
     idle.out(HEAD, start, USER)
     until(lambda: len(idle.run(HEAD, LIST, USER).stdout.splitlines()) == 2, "two processes are listed")

@@ -22,7 +22,7 @@ MARIADB = "/etc/mysql/mariadb.conf.d"
     ],
     ids=["sshd", "mariadb"],
 )
-def test_what_a_daemon_would_not_start_with_is_not_put(
+def test_a_file_that_its_daemon_refuses_is_not_installed(
     idle: Testbed, node: str, ours: str, wrong: str, text: str, message: str
 ) -> None:
     idle.out(node, f"echo '# by hand' >> {ours}")

@@ -109,7 +109,7 @@ def test_a_member_logs_in_has_a_home_an_account_and_limits_and_runs_a_job(testbe
     assert testbed.plan() == (0, {})
 
 
-def test_only_members_log_in_and_no_name_of_the_cluster_is_the_directorys(testbed: Testbed) -> None:
+def test_only_members_log_in_and_no_name_of_the_cluster_comes_from_the_directory(testbed: Testbed) -> None:
     for user in ("u-other1", "ann", "root", "u-low1"):
         with pytest.raises(paramiko.SSHException):
             connected(testbed, HEAD, user, f"of-{user}")
@@ -118,7 +118,7 @@ def test_only_members_log_in_and_no_name_of_the_cluster_is_the_directorys(testbe
     assert testbed.run(HEAD, "getent group 30502").returncode != 0
 
 
-def test_a_user_who_is_new_there_is_a_user_here_after_one_apply(testbed: Testbed) -> None:
+def test_a_new_user_of_the_directory_is_a_user_after_one_apply(testbed: Testbed) -> None:
     entries(
         testbed,
         person("u-new2", 30010) + "dn: cn=lab-red,dc=example,dc=org\nchangetype: modify\n"
@@ -129,7 +129,7 @@ def test_a_user_who_is_new_there_is_a_user_here_after_one_apply(testbed: Testbed
     assert testbed.out(HEAD, "stat -c '%u %a' /home/u-new2") == "30010 700"
 
 
-def test_while_the_directory_is_away_jobs_run_nobody_is_removed_and_apply_says_so(testbed: Testbed) -> None:
+def test_without_the_directory_jobs_run_no_user_is_removed_and_apply_reports_it(testbed: Testbed) -> None:
     with connected(testbed, HEAD, "u-new1", "of-u-new1") as client:
         job = client.exec_command("sbatch --parsable -p all -o /dev/null --wrap 'sleep 900'")[1].read().decode().strip()
     testbed.wait_for(job, "RUNNING")
@@ -147,7 +147,7 @@ def test_while_the_directory_is_away_jobs_run_nobody_is_removed_and_apply_says_s
     until(lambda: testbed.apply().returncode == 0, "the directory answers again")
 
 
-def test_who_left_the_group_loses_the_account_but_not_too_many_at_once(testbed: Testbed) -> None:
+def test_a_user_who_left_the_group_loses_the_account_but_not_too_many_at_once(testbed: Testbed) -> None:
     change = "dn: cn=lab-red,dc=example,dc=org\nchangetype: modify\n{}: memberUid\nmemberUid: {}\n"
     entries(testbed, person("u-new3", 30011) + change.format("add", "u-new3"))
     assert testbed.apply().returncode == 0
@@ -162,13 +162,13 @@ def test_who_left_the_group_loses_the_account_but_not_too_many_at_once(testbed: 
     assert associations(testbed, "u-new3")
 
 
-def test_verify_names_members_who_can_be_no_users(testbed: Testbed) -> None:
+def test_verify_names_members_who_cannot_be_users(testbed: Testbed) -> None:
     done = gpupool("verify", testbed.inventory, "--on", "testbed", "--json")
     failed = json.dumps(json.loads(done.stdout))
     assert "ghost" in failed
     assert "o dd:x" in failed
 
 
-def test_the_password_is_in_no_file_of_others_and_in_no_log(testbed: Testbed) -> None:
+def test_the_password_is_in_no_readable_file_and_in_no_log(testbed: Testbed) -> None:
     assert testbed.run(HEAD, "su -s /bin/sh nobody -c 'cat /etc/sssd/sssd.conf /etc/sssd/conf.d/*'").stdout == ""
     assert testbed.run(HEAD, "journalctl -o cat | grep -F of-the-reader").stdout == ""

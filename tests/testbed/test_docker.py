@@ -94,7 +94,7 @@ def test_the_line_with_taskset_restricts_the_cpus_of_a_container(docker: Testbed
 
 
 @pytest.mark.promise("ARA-030", "ARA-031", "ARA-034")
-def test_files_are_shared_and_belong_to_the_user_who_says_so(docker: Testbed) -> None:
+def test_files_are_shared_and_have_the_owner_of_the_user_option(docker: Testbed) -> None:
     script = f"""
 set -e
 mkdir -p ~/project && cd ~/project && chmod 755 . && rm -rf -- *
@@ -109,7 +109,7 @@ stat -c %U data/of_user
     assert in_job(docker, script).splitlines() == ["hello from /workspace", USER]
 
 
-def test_gpus_that_are_not_there_fail_the_container(docker: Testbed) -> None:
+def test_missing_gpus_fail_the_container(docker: Testbed) -> None:
     done = docker.run("sky1", f"{IN_JOB} docker run --rm --gpus device=77 {IMAGE}", USER)
     assert done.returncode
     assert "unknown device" in done.stderr
@@ -153,7 +153,7 @@ def gone_wrong(testbed: Testbed) -> str:
 
 
 @pytest.mark.promise("ARA-043")
-def test_who_may_use_it_is_the_inventorys_matter(changed: Changed, images: None) -> None:
+def test_the_inventory_decides_who_may_use_docker(changed: Changed, images: None) -> None:
     members = "    toolkit: site\n    members: [kira-lab]\n    sudo: true\n"
     testbed = changed("software.yml", "    toolkit: site\n", members)
     done = testbed.apply("--limit", NODE)
@@ -172,7 +172,7 @@ def test_who_may_use_it_is_the_inventorys_matter(changed: Changed, images: None)
 
 
 @pytest.mark.promise("SKY-180")
-def test_old_containers_go_and_those_that_run_or_are_young_stay(docker: Testbed) -> None:
+def test_old_containers_are_removed_and_running_or_young_ones_kept(docker: Testbed) -> None:
     assert docker.out(NODE, "systemctl is-active gpupool-docker-purge.timer") == "active"
     in_job(docker, f"docker run --name ended {IMAGE}; docker run -d --name runs {IMAGE} sleep 9999\n")
     run = "systemctl start gpupool-docker-purge || { journalctl -q -o cat -u gpupool-docker-purge >&2; exit 1; }"

@@ -33,7 +33,7 @@ def associations(testbed: Testbed, where: str) -> list[str]:
 
 
 @pytest.mark.promise("SKY-034", "SKY-036")
-def test_a_stray_user_and_a_raised_cap_are_named_and_put_back(idle: Testbed, running: str) -> None:
+def test_a_stray_user_and_a_raised_cap_are_named_and_reverted(idle: Testbed, running: str) -> None:
     show = "sacctmgr -nP show assoc where account=kira-lab user= format=GrpTRES,GrpJobs"
     before = idle.out(DATABASE, show)
     sacctmgr(idle, "add user mallory account=kira-lab")
@@ -49,7 +49,7 @@ def test_a_stray_user_and_a_raised_cap_are_named_and_put_back(idle: Testbed, run
     assert idle.plan("--limit", DATABASE) == (0, {})
 
 
-def test_every_kind_of_stray_goes_and_nothing_else_changes(idle: Testbed, running: str) -> None:
+def test_every_kind_of_stray_is_removed_and_nothing_else_changes(idle: Testbed, running: str) -> None:
     before = idle.out(DATABASE, "sacctmgr -nP show assoc; sacctmgr -nP show qos; sacctmgr -nP show user withcoord")
     for words in (
         "add qos spare GrpJobs=3",
@@ -77,7 +77,7 @@ def test_every_kind_of_stray_goes_and_nothing_else_changes(idle: Testbed, runnin
     assert idle.plan("--limit", DATABASE) == (0, {})
 
 
-def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> None:
+def test_users_with_jobs_are_not_removed_but_named(idle: Testbed, running: str) -> None:
     sacctmgr(idle, f"add user {ESSA} account=kira-lab")
     sacctmgr(idle, "add user mallory account=kira-lab")
     guest = idle.submit(ESSA, "-p short -A kira-lab --gres=gpu:1")
@@ -106,7 +106,7 @@ def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> N
 
 
 @pytest.mark.promise("SKY-033", "SKY-041")
-def test_a_lab_admin_adds_users_to_the_own_lab_and_to_no_other(idle: Testbed) -> None:
+def test_a_lab_admin_adds_users_to_their_lab_only(idle: Testbed) -> None:
     lab = idle.cluster.accounts["kira-lab"]
     (admin, *_) = lab.coordinators
     assert "kira-lab" in idle.cluster.users[admin].accounts
@@ -121,7 +121,7 @@ def test_a_lab_admin_adds_users_to_the_own_lab_and_to_no_other(idle: Testbed) ->
     assert idle.plan("--limit", DATABASE) == (0, {})
 
 
-def test_another_cluster_of_the_same_slurmdbd_keeps_all_it_has(idle: Testbed, running: str) -> None:
+def test_another_cluster_of_the_same_slurmdbd_is_unchanged(idle: Testbed, running: str) -> None:
     show = "sacctmgr -nP show assoc where cluster=other; sacctmgr -nP show qos"
     try:
         for words in (

@@ -80,7 +80,7 @@ def test_ports_of_users_are_open_inside_and_closed_outside(outside: Testbed) -> 
 
 
 @pytest.mark.promise("SKY-167")
-def test_who_finds_a_port_taken_uses_the_next(server: Testbed) -> None:
+def test_a_user_whose_port_is_in_use_takes_the_next(server: Testbed) -> None:
     taken = server.run(HEAD, f"srun -p short -w {NODE} python3 -m http.server {PORT}", "u-kira1")
     assert taken.returncode
     assert "Address already in use" in taken.stderr
@@ -89,7 +89,7 @@ def test_who_finds_a_port_taken_uses_the_next(server: Testbed) -> None:
     until(lambda: reaches(server, INSIDE, NODE, PORT + 1), "colleagues inside reach the job's server")
 
 
-def test_from_outside_one_comes_to_heads_alone(outside: Testbed) -> None:
+def test_from_outside_only_heads_are_reached(outside: Testbed) -> None:
     assert reaches(outside, OUTSIDER, HEAD, 22)
     assert not reaches(outside, OUTSIDER, NODE, 22)
     assert reaches(outside, INSIDE, NODE, 22)
@@ -97,7 +97,7 @@ def test_from_outside_one_comes_to_heads_alone(outside: Testbed) -> None:
     assert outside.run(NODE, f"bash -c ': </dev/tcp/{ADDRESS}/22'").returncode == 0
 
 
-def test_admins_are_let_in_from_the_networks_that_are_said(outside: Testbed, changed: Changed) -> None:
+def test_admins_are_admitted_from_their_networks(outside: Testbed, changed: Changed) -> None:
     testbed = changed("access.yml", "access:\n", f"access:\n  admin: {{networks: [{ADDRESS}/32]}}\n")
     done = testbed.apply("--limit", NODE)
     assert done.returncode == 0, done.stdout
@@ -105,7 +105,7 @@ def test_admins_are_let_in_from_the_networks_that_are_said(outside: Testbed, cha
     assert not reaches(outside, OUTSIDER, NODE, PORT)
 
 
-def test_tables_of_others_stay_and_ours_goes_with_the_policy(changed: Changed, theirs: str) -> None:
+def test_tables_of_others_are_kept_and_ours_is_removed_with_the_policy(changed: Changed, theirs: str) -> None:
     changed("access.yml", "outside: [head]", "outside: []")
     testbed = changed("access.yml", PORTS, "")
     before = [table for table in tables(testbed) if table != "table inet gpupool"]
@@ -118,7 +118,7 @@ def test_tables_of_others_stay_and_ours_goes_with_the_policy(changed: Changed, t
     assert testbed.plan("--limit", NODE) == (0, {})
 
 
-def test_a_table_that_somebody_removed_is_loaded_again(idle: Testbed, theirs: str) -> None:
+def test_a_table_that_was_removed_is_loaded_again(idle: Testbed, theirs: str) -> None:
     assert idle.plan("--limit", NODE) == (0, {})
     idle.out(NODE, "nft delete table inet gpupool")
     done = gpupool("verify", idle.inventory, "--on", "testbed", "--limit", NODE)
@@ -130,7 +130,7 @@ def test_a_table_that_somebody_removed_is_loaded_again(idle: Testbed, theirs: st
     assert idle.plan("--limit", NODE) == (0, {})
 
 
-def test_the_table_is_there_when_the_node_starts(idle: Testbed) -> None:
+def test_the_table_is_loaded_when_the_node_starts(idle: Testbed) -> None:
     idle.switch_off(NODE)
     idle.switch_on(NODE)
     until(lambda: "table inet gpupool" in idle.run(NODE, "nft list tables").stdout, "the table is loaded at boot")

@@ -18,7 +18,7 @@ def applied(testbed: Testbed) -> Testbed:
 
 
 @pytest.mark.promise("AAU-034")
-def test_a_granted_qos_is_the_users_until_its_day(changed: Changed) -> None:
+def test_a_granted_qos_is_usable_until_its_day(changed: Changed) -> None:
     today = date.today()
     changed("labs.yml", "  normal: {default: true,", f"  {QOS}: {{everybody: false}}\n  normal: {{default: true,")
     granted = f"name: {USER}, grants: [{{qos: {QOS}, until: {today + timedelta(days=1)}}}],"
@@ -33,7 +33,7 @@ def test_a_granted_qos_is_the_users_until_its_day(changed: Changed) -> None:
 
 
 @pytest.mark.promise("GCP-007")
-def test_a_partition_is_for_the_users_who_are_assigned_to_it(changed: Changed) -> None:
+def test_a_partition_is_usable_for_its_assigned_users(changed: Changed) -> None:
     changed("partitions.yml", "  - name: debug\n", "  - name: debug\n    users: assigned\n")
     testbed = applied(changed("labs.yml", f"name: {USER},", f"name: {USER}, partitions: [debug],"))
     assert testbed.out(HEAD, "srun -p debug hostname", USER)

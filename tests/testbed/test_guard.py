@@ -25,7 +25,7 @@ def said(testbed: Testbed, command: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_partition_with_jobs_stays_until_they_have_ended(idle: Testbed, changed: Changed) -> None:
+def test_a_partition_with_jobs_is_kept_until_they_have_ended(idle: Testbed, changed: Changed) -> None:
     runs, waits = idle.submit("u-kira1", "-p long --gres=gpu:1"), idle.submit("u-hays1", "-p long --hold")
     other = idle.submit("u-kira2", "-p short --gres=gpu:1")
     for job in (runs, other):
@@ -57,7 +57,7 @@ def test_a_partition_with_jobs_stays_until_they_have_ended(idle: Testbed, change
     assert idle.job(other)["JobState"] == "RUNNING"
 
 
-def test_a_job_that_names_the_partition_but_runs_in_another_lives_too(idle: Testbed, changed: Changed) -> None:
+def test_a_job_that_names_the_partition_but_runs_in_another_is_kept_too(idle: Testbed, changed: Changed) -> None:
     """Slurm ends such a job, although squeue shows it in the other partition only: the test asks slurmctld itself."""
     job = idle.submit("u-kira1", "-p short,long --gres=gpu:1")
     assert idle.wait_for(job, "RUNNING")["Partition"] == "short"
@@ -72,7 +72,7 @@ def test_a_job_that_names_the_partition_but_runs_in_another_lives_too(idle: Test
     assert idle.job(job)["JobState"] == "RUNNING"
 
 
-def test_a_node_keeps_its_place_and_its_shape_while_jobs_are_on_it(idle: Testbed, changed: Changed) -> None:
+def test_a_node_with_jobs_keeps_its_place_and_its_hardware(idle: Testbed, changed: Changed) -> None:
     job = idle.submit("u-kira1", "-w titanx-01 --gres=gpu:1")
     idle.wait_for(job, "RUNNING")
     # the totals are checked, so they have to be removed

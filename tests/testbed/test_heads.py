@@ -19,7 +19,7 @@ def test_each_user_has_a_share_of_a_head_and_root_has_none(skynet: Testbed) -> N
 
 
 @pytest.mark.promise("SKY-008", "SKY-162")
-def test_a_new_share_holds_at_once_for_sessions_that_are_open(changed: Changed) -> None:
+def test_a_new_share_applies_at_once_to_open_sessions(changed: Changed) -> None:
     testbed = changed("access.yml", "cpu_per_user: 200%", "cpu_per_user: 50%")
     with burning(testbed.out, HEAD, USER):
         assert testbed.apply("--limit", HEAD).returncode == 0
@@ -34,7 +34,7 @@ def test_a_new_share_holds_at_once_for_sessions_that_are_open(changed: Changed) 
 
 
 @pytest.mark.promise("SKY-013")
-def test_what_a_user_leaves_running_stays_after_the_session(skynet: Testbed) -> None:
+def test_processes_that_a_user_leaves_running_survive_the_session(skynet: Testbed) -> None:
     pid = skynet.out(HEAD, "setsid sleep 6007 >/dev/null 2>&1 & echo $!", USER)
     try:
         state = f"loginctl show-user {USER} -p State --value"
@@ -45,7 +45,7 @@ def test_what_a_user_leaves_running_stays_after_the_session(skynet: Testbed) -> 
 
 
 @pytest.mark.promise("SKY-164")
-def test_sessions_and_jobs_may_open_as_many_files_as_the_inventory_says(idle: Testbed) -> None:
+def test_sessions_and_jobs_have_the_inventorys_limit_of_open_files(idle: Testbed) -> None:
     """A testbed's own number: containers cannot have more than their host."""
     most = idle.cluster.policies.nofile
     raised = f"ulimit -n {most} && ulimit -n && ulimit -Hn"

@@ -49,7 +49,7 @@ def test_a_missing_mount_drains_its_node_until_it_is_back(checked: Testbed) -> N
     assert checked.job(job)["JobState"] == "RUNNING"
 
 
-def test_an_admins_drain_stays(checked: Testbed) -> None:
+def test_an_admins_drain_is_kept(checked: Testbed) -> None:
     fine = "test -e /run/gpupool/health/fine"
     until(lambda: checked.run(NODE, fine).returncode == 0, "a first look found nothing")
     checked.out("marvin", f"scontrol update nodename={NODE} state=drain reason='disk is replaced'")

@@ -21,7 +21,7 @@ def named_and_open(text: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.promise("SKY-173", "SKY-176")
-def test_a_job_is_told_its_own_gpus_and_no_others(idle: Testbed) -> None:
+def test_a_job_sees_its_own_gpus_and_no_others(idle: Testbed) -> None:
     """Without a driver GPUs have no UUIDs, so their numbers are shown. Those of Slurm's own variable begin at 0."""
     idle.wait_for(idle.submit(HAYS, f"{ON_NODE} --gres=gpu:1"), "RUNNING")
     step = idle.out(HEAD, f"srun {ON_NODE} --gres=gpu:2 bash -s", KIRA, TELL + PROBE)
@@ -44,7 +44,7 @@ def test_a_job_is_told_its_own_gpus_and_no_others(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SDU-013")
-def test_new_variables_come_with_the_next_job_and_disturb_nothing(changed: Changed) -> None:
+def test_new_variables_apply_to_the_next_job_and_disturb_nothing(changed: Changed) -> None:
     """A changed prolog or epilog restarts no daemon and needs no reconfigure, and a running job survives."""
     new = 'environment:\n  job: {SCRATCH: "/coc/scratch/{account}/{user}"}\n'
     scratch = changed("software.yml", "environment:\n", new)
@@ -77,7 +77,7 @@ def test_new_variables_come_with_the_next_job_and_disturb_nothing(changed: Chang
 
 
 @pytest.mark.promise("SKY-165")
-def test_what_a_user_leaves_goes_with_the_last_job_on_the_node(idle: Testbed) -> None:
+def test_files_that_a_user_leaves_are_removed_with_the_last_job_on_the_node(idle: Testbed) -> None:
     theirs, *jobs = [idle.submit(user, ON_NODE) for user in (HAYS, KIRA, KIRA)]
     for job in (theirs, *jobs):
         idle.wait_for(job, "RUNNING")
@@ -122,7 +122,7 @@ umount /run/kept
 ON_ALL_CPUS = "taskset -a -c -p 0-$(($(nproc --all) - 1)) $(systemctl show -P MainPID slurmd)"
 
 
-def test_a_job_has_a_tmp_of_its_own(changed: Changed) -> None:
+def test_a_job_has_a_private_tmp(changed: Changed) -> None:
     """The private /tmp is only set up while no job runs: new steps of a running job would fail."""
     own = changed("software.yml", "environment:\n", "environment:\n  private_tmp: /var/local/jobs\n")
     running = own.submit(KIRA, ON_NODE)

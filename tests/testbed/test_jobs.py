@@ -46,13 +46,13 @@ def test_a_job_without_gres_gets_no_gpu(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-141", "SKY-145")
-def test_one_logical_cpu_by_default(idle: Testbed) -> None:
+def test_one_logical_cpu_is_the_default(idle: Testbed) -> None:
     assert idle.out("sky1", "srun sh -c 'echo $SLURM_CPUS_ON_NODE'", "u-kira1") == "1"
     assert idle.out("marvin", "scontrol -o show node clippy | grep -o CPUTot=[0-9]*") == "CPUTot=56"
 
 
 @pytest.mark.promise("SKY-132", "SKY-144")
-def test_cpus_a_gpu_fit_eight_times(idle: Testbed) -> None:
+def test_the_cpus_of_a_gpu_fit_eight_times(idle: Testbed) -> None:
     jobs = [idle.submit(f"u-kira{n % 2 + 1}", "-p overcap -A overcap -w a40-01 --gpus a40:1 -c 15") for n in range(8)]
     jobs += [idle.submit("u-hays1", "-p overcap -A overcap -w clippy --gpus rtx_6000:1 -c 7") for _ in range(8)]
     for job in jobs:
@@ -82,7 +82,7 @@ def test_a_lab_reaches_its_cap_and_not_one_gpu_more(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-102", "SKY-187")
-def test_a_lab_partition_takes_its_members_only(idle: Testbed) -> None:
+def test_a_lab_partition_admits_its_members_only(idle: Testbed) -> None:
     assert idle.out("sky1", "srun -p kira-lab hostname", "u-kira1")
     refused = idle.run("sky1", "srun -p kira-lab hostname", "u-hays1")
     assert refused.returncode
@@ -90,7 +90,7 @@ def test_a_lab_partition_takes_its_members_only(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-119", "SKY-120", "SKY-032")
-def test_overcap_needs_its_account_and_lets_nobody_past_a_cap(idle: Testbed) -> None:
+def test_overcap_needs_its_account_and_lets_no_user_exceed_a_cap(idle: Testbed) -> None:
     assert idle.out("sky1", "srun -p overcap -A overcap --gres=gpu:1 hostname", "u-kira1")
     for words in ("-p overcap", "-p short -A overcap", "-p kira-lab -A overcap", "-p debug -A overcap"):
         refused = idle.run("sky1", f"srun {words} hostname", "u-kira1")
@@ -98,7 +98,7 @@ def test_overcap_needs_its_account_and_lets_nobody_past_a_cap(idle: Testbed) -> 
 
 
 @pytest.mark.promise("SKY-036", "SKY-119", "SKY-121", "SKY-123", "SKY-107")
-def test_overcap_job_is_requeued_when_owner_comes(idle: Testbed) -> None:
+def test_an_overcap_job_is_requeued_for_an_owner(idle: Testbed) -> None:
     gpus = idle.cluster.total_gpus
     array = idle.submit("u-hays1", f"--requeue -p overcap -A overcap --gres=gpu:1 --array=1-{gpus}")
     running = f"squeue -h -r -j {array} -t R | wc -l"
@@ -163,7 +163,7 @@ def test_a_qos_sets_the_time_limit_in_a_lab_partition(idle: Testbed, qos: str, l
 
 
 @pytest.mark.promise("SKY-116", "SKY-030", "SKY-031")
-def test_the_usage_utilities_find_each_labs_cap(idle: Testbed) -> None:
+def test_the_usage_utilities_show_each_labs_cap(idle: Testbed) -> None:
     lines = idle.out("sky1", "sacctmgr -nop show assoc format=account,user,grptres", "u-kira1").splitlines()
     caps = {line.split("|")[0]: line.split("|")[2] for line in lines if line.split("|")[1] == ""}
     for account in idle.cluster.accounts.values():
@@ -185,7 +185,7 @@ def test_tasks_multiply_cpus_and_gpus(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-025")
-def test_the_guides_exclude_of_clippy_is_understood(idle: Testbed) -> None:
+def test_the_guides_exclusion_of_clippy_is_accepted(idle: Testbed) -> None:
     assert (
         idle.out("sky1", "srun --exclude=clippy --constraint='rtx_6000|a40' --gres=gpu:1 hostname", "u-kira1")
         == "a40-01"
@@ -193,14 +193,14 @@ def test_the_guides_exclude_of_clippy_is_understood(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-148")
-def test_an_interactive_shell_as_in_the_guide(idle: Testbed) -> None:
+def test_an_interactive_shell_starts_as_in_the_guide(idle: Testbed) -> None:
     words = "script -qec 'srun --gres gpu:1 -p debug -J \"test\" --pty bash' /dev/null"
     said = idle.out("sky1", words, "u-kira1", "hostname\nexit\n")
     assert any(node.name in said for node in idle.cluster.having("compute"))
 
 
 @pytest.mark.promise("SKY-010", "SKY-053")
-def test_what_is_written_on_one_node_is_read_on_another(idle: Testbed) -> None:
+def test_a_file_written_on_one_node_is_read_on_another(idle: Testbed) -> None:
     idle.out("sky1", "echo hello > ~/shared.txt", "u-kira1")
     assert idle.out("sky1", "srun -w a40-01 cat /nethome/u-kira1/shared.txt", "u-kira1") == "hello"
     idle.out("a40-01", "echo seen > /coc/pskynet3/note; sync")

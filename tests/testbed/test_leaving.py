@@ -15,7 +15,7 @@ def recorded(testbed: Testbed) -> list[str]:
     return testbed.out(HEAD, "cut -f1 /var/lib/gpupool/files").splitlines()
 
 
-def test_a_tool_and_a_link_leave_with_the_inventory_and_nothing_else_does(changed: Changed) -> None:
+def test_a_tool_and_a_link_are_removed_with_the_inventory_and_nothing_else(changed: Changed) -> None:
     before = recorded(changed("software.yml", TOOL, ""))
     testbed = changed("storage.yml", LINK, "")
     status, changes = testbed.plan("--limit", HEAD)
@@ -28,7 +28,7 @@ def test_a_tool_and_a_link_leave_with_the_inventory_and_nothing_else_does(change
     assert testbed.plan("--limit", HEAD) == (0, {})
 
 
-def test_a_file_that_was_changed_by_hand_stays_and_is_named(changed: Changed) -> None:
+def test_a_file_that_was_changed_by_hand_is_kept_and_named(changed: Changed) -> None:
     testbed = changed("software.yml", TOOL, "")
     testbed.out(HEAD, f"echo '# mine' >> {SBASH}")
     done = testbed.apply("--limit", HEAD)

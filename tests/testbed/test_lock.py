@@ -13,7 +13,7 @@ from tests.testbed.cluster import ROOT, Testbed, gpupool
 LOCK = "/run/gpupool-apply.lock"
 
 
-def test_of_two_applies_one_is_told_and_changes_nothing(idle: Testbed) -> None:
+def test_of_two_applies_one_is_refused_and_changes_nothing(idle: Testbed) -> None:
     idle.out("clippy", "rm /srv/share4")
     command = [sys.executable, "-m", "gpupool", "apply", str(idle.inventory), "--on", "testbed", "--yes"]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)

@@ -131,7 +131,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         docker("rm", "--force", "--volumes", name)
 
 
-def test_plan_and_apply_are_root_under_any_shell_and_locale(machine: Machine) -> None:
+def test_plan_and_apply_are_root_with_any_shell_and_locale(machine: Machine) -> None:
     for act in ("plan", "apply"):
         failures, read = machine.engine(ROOTS, act)
         assert failures == {}
@@ -144,14 +144,14 @@ def test_plan_and_apply_are_root_under_any_shell_and_locale(machine: Machine) ->
     assert machine.out("sh", "-c", "wc -l </var/log/gpupool/applies.jsonl") == str(2 * len(ROOTS))
 
 
-def test_other_commands_are_root_under_any_shell_and_locale(machine: Machine) -> None:
+def test_other_commands_are_root_with_any_shell_and_locale(machine: Machine) -> None:
     for user in ROOTS:
         done = machine.ssh(user, "id -u; cat; ls /missing >&2; exit 7", b"in\0\xff!\n")
         assert (done.returncode, output_of(done.stdout)) == (7, b"0\nin\0\xff!\n")
         assert b"No such file or directory" in done.stderr
 
 
-def test_a_user_whose_sudo_wants_a_password_is_named_before_anything_changes(machine: Machine) -> None:
+def test_a_user_whose_sudo_asks_for_a_password_is_named_before_any_change(machine: Machine) -> None:
     for act in ("plan", "apply"):
         failures, read = machine.engine(["u-lab3"], act)
         assert failures["u-lab3"].startswith("sudo does not let u-lab3 become root without a password (add `u-lab3")
@@ -159,7 +159,7 @@ def test_a_user_whose_sudo_wants_a_password_is_named_before_anything_changes(mac
     assert machine.ssh("u-lab3", "true").returncode == SUDO_REFUSES
 
 
-def test_a_machine_without_sudo_is_named_before_anything_changes(machine: Machine) -> None:
+def test_a_machine_without_sudo_is_named_before_any_change(machine: Machine) -> None:
     machine.out("mv", "/usr/bin/sudo", "/usr/bin/sudo.away")
     try:
         failures, _ = machine.engine(["root", "u-lab1"], "apply")

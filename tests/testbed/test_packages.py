@@ -38,7 +38,7 @@ def test_code_is_kept_in_git_on_all_nodes(skynet: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-026", "SKY-027")
-def test_one_line_installs_a_version_on_all_nodes_of_a_role_and_it_stays(changed: Changed) -> None:
+def test_one_line_installs_a_version_on_all_nodes_of_a_role_and_keeps_it(changed: Changed) -> None:
     testbed = changed("software.yml", OF_HEADS, "head: [screen, xauth, gpupool-fixture=1.0]")
     for node in HEADS:
         testbed.out(node, REPOSITORY)

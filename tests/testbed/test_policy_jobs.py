@@ -40,7 +40,7 @@ while not os.path.exists("go"):
 
 
 @pytest.mark.promise("SKY-100", "SKY-108")
-def test_the_guides_batch_template(idle: Testbed) -> None:
+def test_the_guides_batch_template_runs(idle: Testbed) -> None:
     idle.out("sky1", "rm -f go train.*; cat > job.sh", "u-kira1", TEMPLATE)
     idle.out("sky1", "cat > train.py", "u-kira1", PROGRAM)
     job = idle.out("sky1", "sbatch --parsable job.sh", "u-kira1")
@@ -56,7 +56,7 @@ def test_the_guides_batch_template(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-105")
-def test_memory_for_each_gpu_is_given_and_has_an_end(idle: Testbed) -> None:
+def test_memory_per_gpu_is_allocated_up_to_a_maximum(idle: Testbed) -> None:
     most = idle.cluster.scheduler.max_memory.per_gpu
     assert most
     job = idle.submit("u-kira1", "-p short --gres=gpu:1 --mem-per-gpu=40G")
@@ -75,7 +75,7 @@ def test_the_guides_squeue_shows_the_cpus(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-140")
-def test_without_cpus_a_free_gpu_has_to_wait(idle: Testbed) -> None:
+def test_a_free_gpu_without_free_cpus_has_to_wait(idle: Testbed) -> None:
     look = "scontrol -o show node vicki | grep -oE '(RestrictedCoresPerGPU|CPUTot)=[^ (]*'"
     shown = dict(word.split("=") for word in idle.out("marvin", look).split())
     kept = int(shown["RestrictedCoresPerGPU"])  # CPUs that are only allocated with a GPU
@@ -95,6 +95,6 @@ def test_a_tmux_of_a_job_ends_with_it(idle: Testbed) -> None:
     script = "tmux -L inside new -d sleep 654; setsid sleep 655 & sleep 600"
     job = idle.submit("u-kira1", "-p short -w a40-01", script)
     count = "pgrep -cu u-kira1 -f 'sleep 65[45]|tmux -L inside' || true"
-    until(lambda: int(idle.out("a40-01", count)) >= 3, "tmux has started what it was told to")
+    until(lambda: int(idle.out("a40-01", count)) >= 3, "tmux has started its processes")
     idle.out("marvin", f"scancel {job}")
     until(lambda: idle.out("a40-01", count) == "0", "nothing of the job is left")

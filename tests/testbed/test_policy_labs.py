@@ -64,7 +64,9 @@ def options(idle: Testbed, *more: str) -> list[str]:
 
 
 @pytest.mark.promise("SKY-039", "SKY-040")
-def test_a_password_opens_all_machines_and_a_key_spares_it(idle: Testbed, password: str, tmp_path: Path) -> None:
+def test_a_password_is_accepted_by_all_machines_and_a_key_replaces_it(
+    idle: Testbed, password: str, tmp_path: Path
+) -> None:
     at = {node: f"{USER}@{idle.cluster.nodes[node].address}" for node in MACHINES}
     for node in MACHINES:
         said = client(idle, tmp_path, ["ssh", *options(idle, "PubkeyAuthentication=no"), at[node], "hostname"])
@@ -93,7 +95,7 @@ def own_key(idle: Testbed) -> Iterator[str]:
     idle.out("sky1", "mv .ssh/before .ssh/authorized_keys; rm .ssh/of-a-test .ssh/of-a-test.pub", USER)
 
 
-def test_who_goes_from_a_head_to_another_node_is_asked_about_no_host_key(idle: Testbed, own_key: str) -> None:
+def test_ssh_from_a_head_to_another_node_asks_about_no_host_key(idle: Testbed, own_key: str) -> None:
     strict = "-o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=/dev/null"
     for node in ("clippy", "sky2"):
         there = idle.cluster.nodes[node]
@@ -102,7 +104,7 @@ def test_who_goes_from_a_head_to_another_node_is_asked_about_no_host_key(idle: T
 
 
 @pytest.mark.promise("SKY-041")
-def test_who_joins_a_lab_may_submit_from_the_next_apply_on(idle: Testbed, changed: Changed) -> None:
+def test_a_user_who_joins_a_lab_may_submit_after_the_next_apply(idle: Testbed, changed: Changed) -> None:
     (line,) = [
         line for line in (idle.inventory / "labs.yml").read_text().splitlines(keepends=True) if f"name: {USER}," in line
     ]

@@ -27,7 +27,7 @@ def two_gpus_each(idle: Testbed) -> Iterator[Testbed]:
 
 
 @pytest.mark.promise("SKY-125", "SKY-130", "SKY-208", "SKY-209")
-def test_the_rest_of_a_users_jobs_spills_into_user_overcap(two_gpus_each: Testbed) -> None:
+def test_excess_jobs_of_a_user_run_in_user_overcap(two_gpus_each: Testbed) -> None:
     testbed = two_gpus_each
     jobs = [testbed.submit("u-cvmlp1", "-p short,user-overcap --gres=gpu:1") for _ in range(3)]
     ran = [testbed.wait_for(job, "RUNNING")["Partition"] for job in jobs]
@@ -41,7 +41,7 @@ def test_the_rest_of_a_users_jobs_spills_into_user_overcap(two_gpus_each: Testbe
 
 
 @pytest.mark.promise("SKY-156", "SKY-157")
-def test_debug_goes_before_short_and_short_before_long(idle: Testbed) -> None:
+def test_debug_starts_before_short_and_short_before_long(idle: Testbed) -> None:
     whole = f"-w vicki --gres=gpu:{idle.cluster.nodes['vicki'].gpu_count}"
     blocks = idle.submit("u-cvmlp1", f"-p short {whole}")
     idle.wait_for(blocks, "RUNNING")

@@ -39,7 +39,7 @@ def given_back(testbed: Testbed) -> bool:
 
 @pytest.mark.promise("SKY-023")
 @pytest.mark.parametrize("order", ["nodes first, controller last", "controller first, nodes last"])
-def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
+def test_cold_power_on_needs_no_manual_work(idle: Testbed, order: str) -> None:
     controllers = ["marvin", "vicki"]
     others = [name for name in names(idle) if name not in controllers]
     later = controllers[::-1] if order.startswith("nodes first") else others
@@ -70,7 +70,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
 
 
 @pytest.mark.promise("SKY-023")
-def test_backup_controller_takes_over_and_gives_back(idle: Testbed) -> None:
+def test_the_backup_controller_takes_over_and_returns_control(idle: Testbed) -> None:
     job = idle.submit("u-kira1", "-p kira-lab -w a40-01", "sleep 3600")
     idle.wait_for(job, "RUNNING")
     idle.out("marvin", "systemctl stop slurmctld")

@@ -53,7 +53,7 @@ def test_a_stray_is_ended_and_a_job_beside_it_is_not(reaped: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-160")
-def test_who_has_just_come_has_a_grace_and_can_log_in(reaped: Testbed) -> None:
+def test_a_new_process_has_a_grace_time_and_its_user_can_log_in(reaped: Testbed) -> None:
     """ssh to a compute node works without a job; the timer's own run ends nothing during the grace time."""
     stray = reaped.out(NODE, SLEEP, USER)
     assert "strays" not in reaped.out(NODE, "systemctl is-failed gpupool-reaper || :")
@@ -63,7 +63,7 @@ def test_who_has_just_come_has_a_grace_and_can_log_in(reaped: Testbed) -> None:
     assert "would be ended in 30 min" in reaped.out(NODE, "gpupool-reaper --dry-run")
 
 
-def test_the_timer_waits_on_compute_nodes_and_on_no_other(skynet: Testbed) -> None:
+def test_the_timer_runs_on_compute_nodes_only(skynet: Testbed) -> None:
     active = "systemctl is-active gpupool-reaper.timer || :"
     assert skynet.out(NODE, active) == "active"
     for node in ("sky1", "marvin", "multivac"):
@@ -71,7 +71,7 @@ def test_the_timer_waits_on_compute_nodes_and_on_no_other(skynet: Testbed) -> No
 
 
 @pytest.mark.promise("SKY-161")
-def test_a_node_is_not_rebooted_under_a_job(idle: Testbed) -> None:
+def test_a_node_with_a_job_is_not_rebooted(idle: Testbed) -> None:
     assert idle.run(NODE, "reboot --help").returncode == 0
     process_of_a_job(idle)
     for command in ("reboot", "poweroff", "halt", "shutdown"):

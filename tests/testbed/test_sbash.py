@@ -51,7 +51,7 @@ def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kir
         ("-p overcap -A overcap", None, "Partition=overcap Account=overcap"),
     ],
 )
-def test_a_shell_with_one_gpu(idle: Testbed, options: str, nodes: set[str] | None, message: str) -> None:
+def test_sbash_starts_a_shell_with_one_gpu(idle: Testbed, options: str, nodes: set[str] | None, message: str) -> None:
     compute = {node.name for node in idle.cluster.having("compute")}
     seen = at_a_terminal(idle, f"sbash {options}", LOOK)
     found = re.search(r"^node=(\S+)", seen, re.MULTILINE)
@@ -65,7 +65,7 @@ def test_a_shell_with_one_gpu(idle: Testbed, options: str, nodes: set[str] | Non
 
 
 @pytest.mark.promise("SKY-111")
-def test_the_account_of_overcap_is_needed(idle: Testbed) -> None:
+def test_overcap_needs_its_account(idle: Testbed) -> None:
     refused = idle.run("sky1", "sbash -p overcap", "u-kira1")
     assert refused.returncode
     assert "Invalid account or account/partition combination" in refused.stderr

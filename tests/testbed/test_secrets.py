@@ -21,7 +21,7 @@ def forms(secret: bytes) -> list[str]:
     return [encoded[100:160], secret[40:80].hex()]
 
 
-def test_the_key_is_the_same_everywhere_and_munges_own(skynet: Testbed) -> None:
+def test_the_key_is_the_same_on_all_nodes_and_belongs_to_munge(skynet: Testbed) -> None:
     wanted = skynet.out("marvin", f"sha256sum < {KEY}")
     for node in skynet.target.nodes:
         if node.runs_slurm:
@@ -31,7 +31,7 @@ def test_the_key_is_the_same_everywhere_and_munges_own(skynet: Testbed) -> None:
             assert skynet.run(node.name, f"test -e {KEY}").returncode == 1
 
 
-def test_a_key_that_is_copied_shows_nowhere(skynet: Testbed, tmp_path: Path) -> None:
+def test_a_key_that_is_copied_is_shown_nowhere(skynet: Testbed, tmp_path: Path) -> None:
     secret = munge_key(skynet)
     skynet.out("clippy", f"rm {KEY}")
     seen: list[str] = []

@@ -102,7 +102,7 @@ def typed(testbed: Testbed, command: str, options: str = "", text: str = "") -> 
 @pytest.mark.promise(
     *("AAU-037", "AAU-039", "AAU-040", "AAU-041", "AAU-042", "AAU-044", "AAU-046", "AAU-047", "AAU-048")
 )
-def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
+def test_the_commands_of_the_guide_run_as_a_user(singularity: Testbed) -> None:
     assert "exec" in typed(singularity, "singularity -h")
     assert "--fakeroot" in typed(singularity, "singularity help build")
 
@@ -131,7 +131,7 @@ def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
     typed(singularity, "singularity build --fakeroot tensorflow_keras.sif Singularity")
     own = "--nv -B .:/code -B output_data:/output_data tensorflow_keras.sif"
     by = typed(singularity, f"singularity exec {own} cat /made/by", "--gres=gpu:1").splitlines()[-1]
-    assert by == "0", "root of its own namespace has built it"
+    assert by == "0", "root of a user namespace has built it"
     # an interactive shell of the image; the job ends with it
     said = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
     assert said.splitlines()[-1] == "1"
@@ -143,7 +143,7 @@ def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
 
 
 @pytest.mark.promise("AAU-038", "AAU-043")
-def test_images_of_the_inventory_are_there_for_all_users(singularity: Testbed) -> None:
+def test_images_of_the_inventory_exist_for_all_users(singularity: Testbed) -> None:
     until(
         lambda: singularity.run(NODE, f"test -s {PREFETCHED}").returncode == 0,
         "the node has fetched its image",
@@ -158,7 +158,7 @@ def test_images_of_the_inventory_are_there_for_all_users(singularity: Testbed) -
     assert fetched.count(f"fetched {PREFETCHED}") == 1
 
 
-def test_numbers_for_builds_are_given_once(singularity: Testbed) -> None:
+def test_subordinate_ids_are_assigned_once(singularity: Testbed) -> None:
     before = singularity.out(NODE, "cat /etc/subuid /etc/subgid")
     assert before.count(f"{USER}:") == 2
     singularity.out(NODE, f"sed -i '/^{OTHER}:/d' /etc/subgid && echo '{OTHER}:100000:10' >> /etc/subgid")

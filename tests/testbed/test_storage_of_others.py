@@ -66,7 +66,7 @@ def taken_away(testbed: Testbed, node: str, path: str) -> str:
     return f"mount --bind /run/aside {path} && umount /run/aside"
 
 
-def test_people_are_told_what_will_be_purged(testbed: Testbed) -> None:
+def test_users_are_warned_before_a_purge(testbed: Testbed) -> None:
     testbed.out("ctl", "mkdir -p /weka/red/ann/run && echo x > /weka/red/ann/run/file", user="ann")
     look = "systemctl start gpupool-purge; cat /weka/red/ann/purge-soon.txt"
     until(lambda: "1 files and links" in testbed.run("ctl", look).stdout, "the file is a minute old")
@@ -77,7 +77,7 @@ def test_people_are_told_what_will_be_purged(testbed: Testbed) -> None:
     assert testbed.out("ctl", "cat /weka/red/ann/run/file", user="ann") == "x"
 
 
-def test_homes_and_links_lie_on_what_the_site_mounts(testbed: Testbed) -> None:
+def test_homes_and_links_are_on_the_mounts_of_the_site(testbed: Testbed) -> None:
     assert testbed.out("gpu-1", "find /etc/systemd -name 'home.*' -o -name 'weka.*'") == ""
     assert testbed.out("gpu-1", "stat -c '%U %a' /home/ann /home/bob") == "ann 700\nbob 700"
     assert testbed.out("gpu-2", "readlink /srv/fast; stat -c '%u %a' /weka") == "/weka\n0 1777"
@@ -97,7 +97,7 @@ touch ready; sleep 1000
 """
 
 
-def test_each_job_has_a_directory_of_its_own_on_each_of_its_nodes(testbed: Testbed) -> None:
+def test_each_job_has_a_private_directory_on_each_of_its_nodes(testbed: Testbed) -> None:
     testbed.out("ctl", "rm -f ready job.out; cat > job.sh", user="ann", text=SCRIPT)
     job = testbed.out("ctl", "sbatch --parsable -N 2 -o job.out job.sh", user="ann")
     until(lambda: testbed.run("ctl", "test -e ready", user="ann").returncode == 0, "the job is there")
@@ -114,7 +114,7 @@ def test_each_job_has_a_directory_of_its_own_on_each_of_its_nodes(testbed: Testb
     assert "DRAIN" not in state(testbed, "gpu-1")
 
 
-def test_a_job_begins_without_one_where_the_place_is_not_roots(testbed: Testbed) -> None:
+def test_below_a_directory_of_others_a_job_has_no_private_directory(testbed: Testbed) -> None:
     testbed.out("gpu-1", "chmod 0777 /local/own")
     try:
         done = testbed.run("ctl", "srun -w gpu-1 bash -c 'echo ${JOBSCRATCH-none}'", user="ann")
@@ -127,7 +127,7 @@ def test_a_job_begins_without_one_where_the_place_is_not_roots(testbed: Testbed)
     assert testbed.out("ctl", "srun -w gpu-1 bash -c 'echo ${JOBSCRATCH-none}'", user="ann") != "none"
 
 
-def test_a_node_without_it_is_named_and_drained_until_it_is_back(testbed: Testbed) -> None:
+def test_a_node_without_the_mount_is_named_and_drained_until_it_is_back(testbed: Testbed) -> None:
     again = taken_away(testbed, "gpu-1", "/weka")
     try:
         until(lambda: "DRAIN" in state(testbed, "gpu-1"), "it is drained", lambda: state(testbed, "gpu-1"))
@@ -147,7 +147,7 @@ def test_a_node_without_it_is_named_and_drained_until_it_is_back(testbed: Testbe
     assert testbed.plan() == (0, {})
 
 
-def test_no_home_is_made_below_a_mount_that_is_not_there(testbed: Testbed) -> None:
+def test_no_home_is_created_below_a_missing_mount(testbed: Testbed) -> None:
     text = INVENTORY.replace("users: [", "users: [{name: eve, uid: 20003, account: red}, ")
     again = taken_away(testbed, "ctl", "/home")
     try:

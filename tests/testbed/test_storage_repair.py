@@ -17,7 +17,7 @@ def test_a_wrong_link_is_corrected(skynet: Testbed) -> None:
     assert skynet.plan("--limit", "sky1") == (0, {})
 
 
-def test_a_real_folder_at_a_links_place_is_refused_in_words_and_stays(skynet: Testbed) -> None:
+def test_a_real_folder_in_the_place_of_a_link_is_refused_and_kept(skynet: Testbed) -> None:
     skynet.out("sky1", "rm /srv/share2 && mkdir /srv/share2 && echo precious > /srv/share2/data")
     try:
         done = skynet.apply("--limit", "sky1")
@@ -31,7 +31,7 @@ def test_a_real_folder_at_a_links_place_is_refused_in_words_and_stays(skynet: Te
 
 
 @pytest.mark.promise("SKY-090")
-def test_rights_of_a_top_are_put_back_and_its_folders_stay(skynet: Testbed) -> None:
+def test_rights_of_a_top_are_restored_and_its_folders_kept(skynet: Testbed) -> None:
     show = "stat -c '%u %g %a' /pskynet1; getfacl -cpn /pskynet1"
     before = skynet.out("multivac", show)
     skynet.out("multivac", "mkdir -p /pskynet1/kept && chmod 0777 /pskynet1 && setfacl -x g:5002 /pskynet1")
@@ -42,7 +42,7 @@ def test_rights_of_a_top_are_put_back_and_its_folders_stay(skynet: Testbed) -> N
     assert skynet.plan("--limit", "multivac") == (0, {})
 
 
-def test_a_mount_that_somebody_took_away_comes_back(skynet: Testbed) -> None:
+def test_a_mount_that_was_unmounted_is_mounted_again(skynet: Testbed) -> None:
     skynet.out("sky2", "umount /coc/pskynet2")
     assert skynet.plan("--limit", "sky2") == (3, {"sky2": ["Mounts | /coc/pskynet2"]})
     assert skynet.apply("--limit", "sky2").returncode == 0

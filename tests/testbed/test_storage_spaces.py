@@ -28,7 +28,7 @@ def flash(skynet: Testbed) -> Iterator[str]:
 
 
 @pytest.mark.promise("SKY-055", "SKY-090", "SKY-091")
-def test_a_member_makes_the_own_folder_and_a_link_to_it(skynet: Testbed, flash: str) -> None:
+def test_a_member_creates_their_own_folder_and_a_link_to_it(skynet: Testbed, flash: str) -> None:
     skynet.out("sky1", f"mkdir {flash}/{HOFFMAN} && ln -s {flash}/{HOFFMAN} ~/flash && echo 7 > ~/flash/seed", HOFFMAN)
     assert skynet.out("sky1", "srun -w a40-01 cat flash/seed", HOFFMAN) == "7"
     assert skynet.out("sky1", f"stat -c %U:%G {flash}/{HOFFMAN}") == f"{HOFFMAN}:hoffman-lab"
@@ -37,7 +37,7 @@ def test_a_member_makes_the_own_folder_and_a_link_to_it(skynet: Testbed, flash: 
 
 
 @pytest.mark.promise("SKY-094")
-def test_anybody_adds_a_dataset_that_others_read_and_do_not_remove(skynet: Testbed) -> None:
+def test_all_users_add_datasets_that_others_read_and_cannot_remove(skynet: Testbed) -> None:
     place = "/srv/datasets/coco"
     try:
         skynet.out("sky1", f"mkdir {place} && echo 1 > {place}/images", KIRA)
@@ -60,7 +60,7 @@ def test_members_of_every_lab_have_all_their_spaces(skynet: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-074")
-def test_a_space_without_a_server_has_its_name_and_takes_nothing(skynet: Testbed) -> None:
+def test_a_space_without_a_server_exists_and_accepts_no_files(skynet: Testbed) -> None:
     """The guide gives neither server nor size: a folder created there would fill the disk of a head."""
     for node in ("sky1", "clippy"):
         assert skynet.out(node, "readlink /srv/wu-lab/flash12") == "/coc/flash12"
@@ -69,7 +69,7 @@ def test_a_space_without_a_server_has_its_name_and_takes_nothing(skynet: Testbed
 
 
 @pytest.mark.promise("SKY-056", "SKY-062", "SKY-090")
-def test_two_labs_on_one_export_leave_each_others_folders_alone(skynet: Testbed) -> None:
+def test_two_labs_on_one_export_cannot_change_each_others_folders(skynet: Testbed) -> None:
     users = {user.account: user.name for user in skynet.cluster.users.values()}
     cvmlp, hays = users["cvmlp-lab"], users["hays-lab"]
     try:
@@ -81,7 +81,7 @@ def test_two_labs_on_one_export_leave_each_others_folders_alone(skynet: Testbed)
         skynet.out("sky1", f"rm -rf /coc/pskynet1/{cvmlp} /coc/pskynet1/{hays}")
 
 
-def test_who_sits_in_anothers_place_is_named(skynet: Testbed) -> None:
+def test_an_entry_with_another_users_name_is_named(skynet: Testbed) -> None:
     users = {user.account: user.name for user in skynet.cluster.users.values()}
     cvmlp, hays = users["cvmlp-lab"], users["hays-lab"]
     try:
@@ -94,7 +94,7 @@ def test_who_sits_in_anothers_place_is_named(skynet: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-092")
-def test_rsync_copies_as_the_guide_prefers(skynet: Testbed, flash: str) -> None:
+def test_rsync_copies_with_the_guides_options(skynet: Testbed, flash: str) -> None:
     skynet.out("sky1", f"mkdir {flash}/{HOFFMAN} && seq 1000 > ~/numbers", HOFFMAN)
     said = skynet.out("sky1", f"rsync -ah --info=progress2 ~/numbers {flash}/{HOFFMAN}/", HOFFMAN)
     assert "100%" in said
@@ -102,7 +102,7 @@ def test_rsync_copies_as_the_guide_prefers(skynet: Testbed, flash: str) -> None:
 
 
 @pytest.mark.promise("SKY-054", "SKY-093", "SKY-198")
-def test_people_log_in_to_a_fileserver_with_a_local_home_and_reach_its_disks(skynet: Testbed) -> None:
+def test_users_log_in_to_a_fileserver_with_a_local_home_and_reach_its_disks(skynet: Testbed) -> None:
     assert skynet.out("multivac", "pwd && echo local > here && cat here", KIRA) == f"/home/{KIRA}\nlocal"
     assert skynet.run("sky1", "cat ~/here", KIRA).returncode != 0
     skynet.out("sky1", "mkdir /srv/cvmlp-lab/share/direct && chmod 755 /srv/cvmlp-lab/share/direct")
@@ -113,7 +113,7 @@ def test_people_log_in_to_a_fileserver_with_a_local_home_and_reach_its_disks(sky
 
 
 @pytest.mark.promise("SKY-089")
-def test_testing_is_each_nodes_own(skynet: Testbed) -> None:
+def test_testing_is_local_to_each_node(skynet: Testbed) -> None:
     skynet.out("clippy", "echo here > /srv/testing/mark && rm /zfs/testshare/mark && touch /zfs/testshare/mark", KIRA)
     assert skynet.run("a40-01", "ls /srv/testing/mark", KIRA).returncode != 0
     skynet.out("clippy", "rm /zfs/testshare/mark")

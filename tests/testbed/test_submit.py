@@ -6,7 +6,7 @@ from tests.testbed.cluster import Testbed
 
 
 @pytest.mark.promise("SKY-142")
-def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
+def test_too_many_cpus_per_gpu_give_a_warning(idle: Testbed) -> None:
     for asked, warned in (("--gres=gpu:rtx_6000:1 -c 8", True), ("--gres=gpu:a40:1 -c 15", False)):
         done = idle.run("sky1", f"srun -p debug {asked} true", "u-kira1")
         assert done.returncode == 0, done.stderr
@@ -14,7 +14,7 @@ def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-158", "SKY-208", "SKY-209")
-def test_a_user_of_cvmlp_keeps_the_limit_whatever_the_qos(idle: Testbed) -> None:
+def test_a_user_of_cvmlp_has_the_limit_with_every_qos(idle: Testbed) -> None:
     for words in ("", "--qos=normal", "--qos=short", "--qos=long -p long", "-p cvmlp-lab --qos=long"):
         job = idle.submit("u-cvmlp1", f"-H --gres=gpu:1 {words}")
         seen = idle.out("marvin", f"scontrol -o show job {job}")
@@ -26,18 +26,18 @@ def test_a_user_of_cvmlp_keeps_the_limit_whatever_the_qos(idle: Testbed) -> None
 
 
 @pytest.mark.promise("SKY-158")
-def test_nor_does_a_change_lift_it(idle: Testbed) -> None:
+def test_a_change_does_not_lift_the_limit(idle: Testbed) -> None:
     job = idle.submit("u-cvmlp1", "-H -p debug --qos=debug --gres=gpu:1")
     idle.out("sky1", f"scontrol update jobid={job} qos=short", "u-cvmlp1")
     assert " QOS=cvmlp-user-limits " in idle.out("marvin", f"scontrol -o show job {job}")
 
 
-def test_in_overcap_a_user_of_cvmlp_has_the_qos_that_was_asked_for(idle: Testbed) -> None:
+def test_in_overcap_a_user_of_cvmlp_has_the_requested_qos(idle: Testbed) -> None:
     job = idle.submit("u-cvmlp1", "-H --qos=short -p overcap -A overcap --gres=gpu:1")
     assert " QOS=short " in idle.out("marvin", f"scontrol -o show job {job}")
 
 
-def test_a_job_without_gpus_leaves_the_node_its_memory(idle: Testbed) -> None:
+def test_a_job_without_gpus_leaves_memory_for_gpus(idle: Testbed) -> None:
     per_cpu = idle.cluster.scheduler.default_memory.per_cpu
     assert per_cpu
     job = idle.submit("u-kira1", "-p debug -c 4")
@@ -46,7 +46,7 @@ def test_a_job_without_gpus_leaves_the_node_its_memory(idle: Testbed) -> None:
     assert f"AllocTRES=cpu=4,mem={4 * per_cpu // 1024}G," in seen
 
 
-def test_who_asks_for_mail_is_told_that_there_is_none_and_the_job_runs(idle: Testbed) -> None:
+def test_a_job_with_a_mail_type_gets_a_message_and_runs(idle: Testbed) -> None:
     told = "This cluster sends no mail: --mail-type has no effect."
     for asked, warned in (("--mail-type=END", True), ("", False)):
         done = idle.run("sky1", f"sbatch -p debug {asked} --wrap true", "u-kira1")

@@ -28,7 +28,7 @@ def asked_by_hand(testbed: Testbed, states: str) -> Counter[str]:
 
 
 @pytest.mark.promise("SKY-113", "SKY-114", "SKY-115")
-def test_gpu_usage_tells_what_squeue_tells(idle: Testbed) -> None:
+def test_gpu_usage_agrees_with_squeue(idle: Testbed) -> None:
     for user, options in ((KIRA, "-p short --gres=gpu:2"), (HAYS, "-p overcap -A overcap --gres=gpu:1")):
         idle.wait_for(idle.submit(user, options), "RUNNING")
     idle.submit(KIRA, "-H -p short --gres=gpu:3")
@@ -59,7 +59,7 @@ def test_gpu_usage_tells_what_squeue_tells(idle: Testbed) -> None:
     assert HAYS not in of_lab
 
 
-def test_many_who_look_again_and_again_cost_the_controller_a_few_questions(idle: Testbed) -> None:
+def test_many_users_cost_the_controller_a_few_queries(idle: Testbed) -> None:
     def questions(user: str) -> int:
         by_user = idle.out("marvin", "sdiag").partition("statistics by user")[2].partition("Pending")[0]
         return sum(int(count) for name, count in re.findall(r"(\S+) +\( *\d+\) count:(\d+)", by_user) if name == user)
@@ -78,7 +78,7 @@ def test_many_who_look_again_and_again_cost_the_controller_a_few_questions(idle:
 
 
 @pytest.mark.promise("SKY-046")
-def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_leads_into_a_job_that_has(idle: Testbed) -> None:
+def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_starts_a_job_with_one(idle: Testbed) -> None:
     """VSCode starts ssh with the launcher as ProxyCommand, and runs its server through it."""
     seen = "echo at=$(hostname -s) job=$SLURM_JOB_ID gpus=$CUDA_VISIBLE_DEVICES"
     assert idle.out(HEAD, seen, KIRA).split() == [f"at={HEAD}", "job=", "gpus="]
@@ -89,7 +89,7 @@ def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_leads_into_a_job_that_h
     )
     try:
         refused = idle.run(HEAD, f"{ssh} true", KIRA)
-        assert refused.returncode, "a key that nobody allowed"
+        assert refused.returncode, "a key that is not authorized"
         idle.out(HEAD, "cat ~/.ssh/editor.pub >> ~/.ssh/authorized_keys", KIRA)
         told = dict(word.split("=") for word in idle.out(HEAD, f"{ssh} '{seen}'", KIRA).split())
     finally:

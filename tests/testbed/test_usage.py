@@ -32,7 +32,7 @@ def space(skynet: Testbed) -> Iterator[Testbed]:
 
 
 @pytest.mark.promise("SKY-095", "SKY-096")
-def test_each_directory_of_a_space_says_what_du_says(space: Testbed) -> None:
+def test_each_directory_of_a_space_has_the_size_of_du(space: Testbed) -> None:
     counted(space)
     text = space.out("sky1", f"cat {SHARE}/{USER}/disk-usage.txt", USER)
     assert len(text.splitlines()) == 3
@@ -46,7 +46,7 @@ def test_each_directory_of_a_space_says_what_du_says(space: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-097")
-def test_it_comes_every_week_and_not_before(space: Testbed) -> None:
+def test_the_count_is_weekly(space: Testbed) -> None:
     counted(space)
     timer = space.out("multivac", "systemctl show -p ActiveState,UnitFileState,TimersCalendar gpupool-usage.timer")
     assert {"ActiveState=active", "UnitFileState=enabled"} <= set(timer.splitlines())
@@ -81,7 +81,7 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     assert space.run("multivac", "command -v zfs && zfs get -H quota; quotaon -pa 2>/dev/null").stdout == ""
 
 
-def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> None:
+def test_a_users_entry_with_the_name_of_the_file_is_kept_and_named(space: Testbed) -> None:
     space.out("sky1", f"rm -rf {SHARE}/{USER}/disk-usage.txt && echo mine > {SHARE}/{USER}/disk-usage.txt", USER)
     space.out("sky1", f"mkdir /srv/cvmlp-lab/share/{OTHER}/disk-usage.txt", OTHER)
     counted(space)
@@ -95,7 +95,7 @@ def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> 
 
 
 @pytest.mark.promise("SKY-098")
-def test_a_server_that_is_away_is_named_and_the_others_are_read(space: Testbed) -> None:
+def test_an_unreachable_server_is_named_and_the_others_are_read(space: Testbed) -> None:
     space.out("multivac", "mv /etc/gpupool/usage.json /root/")
     try:
         done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
@@ -106,7 +106,7 @@ def test_a_server_that_is_away_is_named_and_the_others_are_read(space: Testbed) 
 
 
 @pytest.mark.promise("SKY-090")
-def test_what_is_not_a_members_own_folder_is_listed_every_night(space: Testbed) -> None:
+def test_entries_other_than_members_folders_are_listed_every_night(space: Testbed) -> None:
     space.out("sky1", f"mkdir {SHARE}/my-datasets && touch {SHARE}/notes", USER)
     try:
         space.out("multivac", "systemctl start gpupool-audit")
@@ -121,7 +121,7 @@ def test_what_is_not_a_members_own_folder_is_listed_every_night(space: Testbed) 
 
 
 @pytest.mark.promise("SDU-009")
-def test_old_files_are_listed_one_night_and_gone_the_next(changed: Changed) -> None:
+def test_old_files_are_listed_one_night_and_removed_the_next(changed: Changed) -> None:
     before, after = "  usage_report: {", "  purge:\n    - {path: /coc/scratch, not_updated_for: 60d}\n  usage_report: {"
     testbed = changed("storage.yml", before, after)
     done = testbed.apply("--limit", "multivac")

@@ -32,13 +32,13 @@ def test_the_wiki_and_the_short_names_are_served(skynet: Testbed) -> None:
 
 
 @pytest.mark.promise("SKY-029")
-def test_pages_for_users_lead_to_pages_that_users_can_read(skynet: Testbed) -> None:
+def test_links_on_users_pages_lead_to_readable_pages(skynet: Testbed) -> None:
     links = re.findall(r'href="([^"]+)"', get(skynet, "/wiki/skynet")[1])
     assert links
     assert [link for link in links if get(skynet, f"/wiki/{link}")[0] != 200] == []
 
 
-def test_nothing_but_the_pages_is_served_and_nothing_is_run(skynet: Testbed) -> None:
+def test_only_the_pages_are_served_and_no_file_is_executed(skynet: Testbed) -> None:
     _, answer = get(skynet, "/wiki/skynet")
     headers = answer.partition("\r\n\r\n")[0].lower()
     assert "content-security-policy: default-src 'none'" in headers
@@ -65,7 +65,7 @@ def test_a_page_is_a_file_of_the_inventory_and_needs_no_restart(changed: Changed
     assert testbed.plan() == (0, {})
 
 
-def test_verify_names_a_web_server_that_is_away(skynet: Testbed) -> None:
+def test_verify_names_a_web_server_that_does_not_run(skynet: Testbed) -> None:
     skynet.out("optimus", "systemctl stop nginx")
     try:
         done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "optimus")

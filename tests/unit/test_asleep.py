@@ -53,33 +53,33 @@ def slurm(folder: Path, **states: str) -> None:
     (folder / "slurm").write_text("\n".join(lines))
 
 
-def test_one_that_slurm_has_switched_off_is_asleep(target: Target, tmp_path: Path) -> None:
+def test_a_node_that_slurm_has_powered_down_is_asleep(target: Target, tmp_path: Path) -> None:
     slurm(
         tmp_path, **{ON: "IDLE+CLOUD+POWERED_DOWN", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "DOWN+CLOUD+NOT_RESPONDING"}
     )
-    assert asleep(target) == (OFF,), "one that answers is on, and one that hangs is lost"
+    assert asleep(target) == (OFF,), "a node that answers is on, and a node that hangs is lost"
     slurm(tmp_path, **{OFF: "IDLE+CLOUD+POWERING_DOWN", OTHER: "DOWN+CLOUD+POWERED_DOWN"})
     assert asleep(target) == (OFF, OTHER)
     assert asleep(target, {OTHER}) == (OTHER,)
 
 
-def test_without_a_slurmctld_none_is_asleep(target: Target) -> None:
+def test_without_a_slurmctld_no_node_is_asleep(target: Target) -> None:
     assert asleep(target) == ()
 
 
-def test_slurm_is_not_asked_where_no_node_can_be_off(target: Target, tmp_path: Path) -> None:
+def test_slurm_is_not_called_if_no_node_can_be_powered_down(target: Target, tmp_path: Path) -> None:
     assert asleep(target, {CONTROLLER}) == ()
     assert not (tmp_path / "asked").exists()
 
 
-def test_idle_nodes_stay_on_for_an_apply(target: Target, tmp_path: Path) -> None:
+def test_idle_nodes_are_kept_on_during_an_apply(target: Target, tmp_path: Path) -> None:
     slurm(tmp_path, **{ON: "IDLE+CLOUD", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "MIXED+CLOUD"})
     told = f"update nodename={ON} state=idle"
     with awake(target, None):
         until(lambda: (tmp_path / "asked").exists() and told in (tmp_path / "asked").read_text(), "Slurm counts anew")
 
 
-def test_a_summary_names_them() -> None:
+def test_a_summary_names_nodes_that_are_asleep() -> None:
     report = Report({"a": HostReport(True, None, (), 0, 0.0)}, 1.0, asleep=("b", "c"))
     assert planned(report) == "1 node: nothing to change; asleep: b, c"
     assert applied(report) == "1 of 1 node match the inventory; nothing to change; asleep: b, c"

@@ -8,7 +8,7 @@ DOWN = Reason(Code.UNIT_DOWN, "slurmdbd.service")
 
 
 @pytest.mark.parametrize("reason", [DOWN, Reason(Code.NEEDS_REBOOT), Reason()])
-def test_what_a_command_prints_is_read_again(reason: Reason) -> None:
+def test_a_printed_reason_is_read_again(reason: Reason) -> None:
     assert read(["first", marked(reason), "the message"]) == reason
 
 

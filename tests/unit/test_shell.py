@@ -48,7 +48,7 @@ def is_long_shell(text: str) -> bool:
 
 
 @pytest.mark.parametrize("folder", ["gpupool", "roles", "deploys"])
-def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
+def test_no_shell_longer_than_three_lines_is_in_python(folder: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in sorted((ROOT / folder).rglob("*.py"))
@@ -58,7 +58,7 @@ def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
     assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.shell_file"
 
 
-def test_long_shell_is_known_by_its_looks() -> None:
+def test_long_shell_in_a_string_is_recognised() -> None:
     assert is_long_shell("umask 077\ncd /tmp\nls\nrm -f here\n")
     assert is_long_shell('\nn=0\nwait\n: > "$kept"\nwait\n')
     assert not is_long_shell("set -eu\ncd /tmp\nls\n")
@@ -67,7 +67,7 @@ def test_long_shell_is_known_by_its_looks() -> None:
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
-def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> None:
+def test_each_script_begins_with_its_task_and_is_valid_shell(path: Path) -> None:
     shebang, head = path.read_text(encoding="utf-8").splitlines()[:2]
     assert shebang in ("#!/bin/sh", "#!/bin/bash")
     assert re.match(r"# [A-Z]", head)
@@ -85,7 +85,7 @@ def test_each_script_is_sent_by_a_module(path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
-def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None:
+def test_shell_from_templates_is_valid(tmp_path: Path) -> None:
     for folder in sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")):
         cluster = cluster_at(folder)
         for node in cluster.nodes.values():
@@ -101,13 +101,13 @@ def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_values_reach_a_script_as_they_are() -> None:
+def test_values_are_passed_to_a_script_unchanged() -> None:
     odd = 'it\'s $HOME `id`\n"two" lines'
     text = values(one=odd, two="") + 'printf "%s|" "$one" "$two"'
     assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == f"{odd}||"
 
 
-def test_neither_the_head_of_a_script_nor_words_for_shellcheck_are_sent() -> None:
+def test_the_head_comment_and_directives_of_shellcheck_are_not_sent() -> None:
     text = shell_file("gpupool.facts", "zfs_datasets.sh")
     assert text.startswith("if [ -z ")
     assert "shellcheck" not in text

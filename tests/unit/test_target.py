@@ -44,7 +44,7 @@ def stand(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
     return place
 
 
-def test_the_nodes_where_no_testbed_stands() -> None:
+def test_without_a_testbed_the_target_is_the_nodes() -> None:
     target = find_target(INVENTORY / "skynet")
     assert target.testbed is None
     assert target.where == "the nodes of skynet"
@@ -53,7 +53,7 @@ def test_the_nodes_where_no_testbed_stands() -> None:
     assert not target.cluster.drivers.testbed
 
 
-def test_the_testbed_while_it_stands(states: Path) -> None:
+def test_with_a_testbed_it_is_the_target(states: Path) -> None:
     place = stand(states)
     target = find_target(INVENTORY / "skynet")
     assert target.where == "testbed skynet (10 containers on this machine)"
@@ -66,7 +66,7 @@ def test_the_testbed_while_it_stands(states: Path) -> None:
     assert (data["cluster"], data["node"]) == (target.cluster, target.nodes[0])
 
 
-def test_one_may_say_which(states: Path) -> None:
+def test_the_option_on_selects_the_target(states: Path) -> None:
     with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
         find_target(INVENTORY / "skynet", "testbed")
     stand(states)
@@ -78,17 +78,17 @@ def test_one_may_say_which(states: Path) -> None:
 
 
 @pytest.mark.parametrize("on", ["here", "nodes:skynet", ""])
-def test_another_word_is_refused(on: str) -> None:
+def test_another_value_of_on_is_refused(on: str) -> None:
     with pytest.raises(GpupoolError, match="must be auto, testbed, testbed:NAME or nodes"):
         find_target(INVENTORY / "skynet", on)
 
 
-def test_another_inventorys_testbed_is_not_ours(states: Path) -> None:
+def test_the_testbed_of_another_inventory_is_not_the_target(states: Path) -> None:
     stand(states, inventory=str(INVENTORY / "example"))
     assert find_target(INVENTORY / "skynet").testbed is None
 
 
-def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_inventory_by_another_path_has_the_same_testbed(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another spelling of the path must not reach the real nodes by mistake."""
     stand(states)
     monkeypatch.chdir(INVENTORY / "example")
@@ -96,7 +96,7 @@ def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.Mo
         assert find_testbed(Path(path)) is not None, path
 
 
-def test_the_last_one_brought_up_counts(states: Path) -> None:
+def test_of_two_testbeds_the_last_one_started_is_the_target(states: Path) -> None:
     older, newer = stand(states, "gpupool-a", name="a"), stand(states, "gpupool-b", name="b")
     os.utime(older / "state.json", (1, 1))
     assert find_target(INVENTORY / "skynet").where.startswith("testbed b ")
@@ -104,36 +104,36 @@ def test_the_last_one_brought_up_counts(states: Path) -> None:
     assert find_target(INVENTORY / "skynet").where.startswith("testbed a ")
 
 
-def test_addresses_of_a_testbed_in_another_network(states: Path) -> None:
+def test_addresses_of_a_testbed_are_in_its_network(states: Path) -> None:
     stand(states, network="10.166.0.0/16")
     target = find_target(INVENTORY / "skynet")
     assert all((node.address or "").startswith("10.166.") for node in target.nodes)
 
 
-def test_a_testbed_whose_key_is_gone_is_said_in_words(states: Path) -> None:
+def test_a_testbed_without_its_key_names_the_command_that_restores_it(states: Path) -> None:
     (stand(states) / "id_ed25519.pub").unlink()
     with pytest.raises(TestbedError, match="gpupool testbed up"):
         find_target(INVENTORY / "skynet")
 
 
-def test_a_bad_inventory_reaches_nobody(tmp_path: Path) -> None:
+def test_an_invalid_inventory_has_no_target(tmp_path: Path) -> None:
     with pytest.raises(InventoryError, match="no such file or folder"):
         find_target(tmp_path / "nowhere")
 
 
-def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_login_of_the_admin_comes_from_the_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/admin")
     admin = "access: {admin: {user: ops, port: 2222, key: ~/.ssh/pool}}\n"
     target = find_target(copied(SMALL, tmp_path, ("scheduler:", f"{admin}scheduler:")))
     assert target.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
 
 
-def test_nodes_that_are_not_managed_are_left_alone() -> None:
+def test_unmanaged_nodes_are_left_alone() -> None:
     target = find_target(INVENTORY / "aau-ai-cloud", "nodes")
     assert [node.name for node in target.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
 
 
-def test_tests_of_this_layer_see_no_testbed_of_whoever_runs_them(
+def test_tests_of_this_layer_see_no_testbed_of_the_developer(
     states: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     stand(states)

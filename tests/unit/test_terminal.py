@@ -29,7 +29,7 @@ SHOWN = r"\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
 
 
 @given(some.text(max_size=40))
-def test_any_text_is_printed_as_it_stands(text: str) -> None:
+def test_any_text_is_printed_unchanged(text: str) -> None:
     """On a line, in a table, and as a part with a separate style."""
     out = io.StringIO()
     screen = Screen(file=out, width=400, force_terminal=False)
@@ -39,7 +39,7 @@ def test_any_text_is_printed_as_it_stands(text: str) -> None:
     assert re.fullmatch(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]*", out.getvalue())
 
 
-def test_a_tables_cells_are_no_markup() -> None:
+def test_cells_of_a_table_are_not_markup() -> None:
     out = io.StringIO()
     table = Table("a", box=None, title="[/t]")
     table.add_row(ODD + ORDERS)
@@ -55,7 +55,7 @@ def report_of(why: str) -> Report:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_plan_shows_reasons_and_changes_as_they_are(terminal: bool) -> None:
+def test_a_plan_prints_reasons_and_changes_unchanged(terminal: bool) -> None:
     out = io.StringIO()
     running.show(
         Screen(file=out, width=400, force_terminal=terminal, no_color=True), report_of(ODD + ORDERS), diffs=True
@@ -66,7 +66,7 @@ def test_a_plan_shows_reasons_and_changes_as_they_are(terminal: bool) -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_shows_names_as_they_are(terminal: bool) -> None:
+def test_progress_prints_names_unchanged(terminal: bool) -> None:
     out = io.StringIO()
     screen = Screen(file=out, width=400, force_terminal=terminal, no_color=True)
     with progress_on(screen) as progress:
@@ -79,13 +79,13 @@ def test_progress_shows_names_as_they_are(terminal: bool) -> None:
     assert "\x1b]0;" not in out.getvalue()
 
 
-def test_a_reason_of_a_node_is_one_line_without_orders() -> None:
+def test_a_reason_of_a_node_is_one_line_without_control_sequences() -> None:
     assert one_line(f"\x1b[31mfirst\x1b[0m\nsecond {ODD}{ORDERS}") == f"first second {ODD}" + SHOWN.replace(
         r"\x1b[2J", ""
     ).replace(r"\r", " ")
 
 
-def test_the_storage_report_shows_peoples_names(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_storage_report_prints_users_names(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     used = Used(f"/coc/{ODD}", "multivac", 1, "1.0K", "2020-11-21 15:04", ODD, None)
     said = UsageReport([used], 0, [Uncounted(f"/coc/{ODD}/left", "multivac", ODD, ODD)], {ODD: ODD})
     monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: said)
@@ -96,7 +96,7 @@ def test_the_storage_report_shows_peoples_names(gpupool: Callable[..., Any], mon
     assert f"/coc/{ODD}/left ({ODD}): {ODD}" in out.out
 
 
-def test_verify_shows_reasons_as_they_are(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_prints_reasons_unchanged(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(to: object, names: object, tell: Callable[[Outcome], None]) -> list[Outcome]:
         tell(outcome)
         return [outcome]

@@ -67,7 +67,7 @@ def held(stores: Stores, export: str, path: str) -> Iterator[str]:
 
 
 @pytest.mark.promise("SKY-083", "SKY-088")
-def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores) -> None:
+def test_exports_are_mounted_hard_with_nfs_4_2_at_the_guides_paths(stores: Stores) -> None:
     assert stores.plan("--limit", CLIENT) == (0, {})
     for path, export in (("/coc/pskynet1", "/tank/red"), ("/coc/flash1", "/tank/blue"), ("/home", "/tank/home")):
         source, kind, options = source_of(stores, path)
@@ -81,7 +81,7 @@ def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores
 
 
 @pytest.mark.promise("SKY-055", "SKY-090")
-def test_members_have_their_own_folders_through_nfs_and_an_acl_lets_two_labs_in(stores: Stores) -> None:
+def test_members_have_their_own_folders_on_nfs_and_an_acl_admits_two_labs(stores: Stores) -> None:
     try:
         stores.out(CLIENT, "mkdir /srv/red-lab/share/ann && echo 7 > /srv/red-lab/share/ann/x", "ann")
         assert stores.run(CLIENT, "rm -rf /srv/red-lab/share/ann; test ! -e /srv/red-lab/share/ann", "abe").returncode
@@ -94,7 +94,7 @@ def test_members_have_their_own_folders_through_nfs_and_an_acl_lets_two_labs_in(
         stores.run(SERVER, "rm -rf /tank/red/ann /export/scratch/abe /export/scratch/bea")
 
 
-def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: Stores) -> None:
+def test_a_server_that_hangs_delays_only_users_of_its_files(stores: Stores) -> None:
     # on the server, where root is not squashed
     stores.out(SERVER, "echo before > /export/scratch/waited")
     log_in, plan = seconds(lambda: stores.boot(CLIENT)), seconds(lambda: stores.plan("--limit", CLIENT))
@@ -124,7 +124,7 @@ def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: 
     stores.out(SERVER, "rm /export/scratch/waited")
 
 
-def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) -> None:
+def test_a_client_boots_without_its_server_and_mounts_later(stores: Stores) -> None:
     with away(stores):
         stores.pull_plug(CLIENT)
         stores.start(CLIENT)
@@ -145,7 +145,7 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
 
 
 @pytest.mark.promise("SKY-084")
-def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) -> None:
+def test_df_shows_the_mounts_after_a_boot_without_an_access(stores: Stores) -> None:
     stores.pull_plug(CLIENT)
     stores.start(CLIENT)
     until(partial(succeeds, stores, "systemctl is-active slurmd"), "the node is up")
@@ -155,7 +155,7 @@ def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) ->
     assert stores.out(CLIENT, "systemctl --failed --plain --no-legend") == ""
 
 
-def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
+def test_a_server_without_nfsd_is_named_and_recovers(stores: Stores) -> None:
     """The machine answers with a refused connection, which is handled elsewhere than silence."""
     stores.out(CLIENT, "ls /home")  # mounted, if not yet mounted since the boot: trying to mount it takes longer
     stores.out(SERVER, "systemctl stop nfs-server")
@@ -169,7 +169,7 @@ def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
     assert stores.plan("--limit", CLIENT) == (0, {})
 
 
-def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores) -> None:
+def test_a_mount_whose_directory_was_recreated_is_stale_and_named(stores: Stores) -> None:
     stores.out(SERVER, "mv /export/scratch /export/was && mkdir /export/scratch && exportfs -r")
     try:
         done = stores.apply("--limit", CLIENT)
@@ -182,7 +182,7 @@ def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores
     until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "it is good again")
 
 
-def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores: Stores, changed: Changed) -> None:
+def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(stores: Stores, changed: Changed) -> None:
     """The kernel applies nosuid to a mount in use; retrans only to a new mount, and a program uses this one."""
     changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
     seen = changed("storage.yml", "path: /tank/red,", "path: /tank/red, options: [retrans=5],")
@@ -212,7 +212,7 @@ def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores
     assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
 
 
-def test_another_source_at_a_mounts_place_is_refused_and_stays(stores: Stores, changed: Changed) -> None:
+def test_another_source_at_a_mount_point_is_refused_and_kept(stores: Stores, changed: Changed) -> None:
     seen = changed("storage.yml", "path: /export/scratch}", "path: /export/other}")
     done = seen.apply("--limit", CLIENT)
     assert done.returncode == 1

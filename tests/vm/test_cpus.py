@@ -32,7 +32,7 @@ def test_slurm_counts_the_logical_cpus_of_real_cores(stores: Stores) -> None:
     assert "CPUs=4 " in stores.out("control", "grep ^NodeName= /etc/slurm/slurm.conf")
 
 
-def test_nothing_is_claimed_that_is_not_there(stores: Stores) -> None:
+def test_no_cpus_are_claimed_that_do_not_exist(stores: Stores) -> None:
     config = stores.out("control", "scontrol show config")
     words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in config.splitlines())}
     assert words["SlurmdParameters"] == "(null)"
@@ -56,7 +56,7 @@ def test_three_cpus_are_three_and_not_two_cores(stores: Stores) -> None:
 
 
 @pytest.mark.promise("SKY-152")
-def test_each_process_of_a_step_has_cpus_of_its_own(stores: Stores) -> None:
+def test_each_process_of_a_step_has_separate_cpus(stores: Stores) -> None:
     own = _job(stores, "-n 4 -c 1", OWN)
     assert sorted(own) == ["0", "1", "2", "3"]
     pairs = _job(stores, "-n 2 -c 2", OWN)
@@ -65,7 +65,7 @@ def test_each_process_of_a_step_has_cpus_of_its_own(stores: Stores) -> None:
 
 
 @pytest.mark.promise("SKY-168")
-def test_four_jobs_stand_side_by_side_on_a_cpu_each(stores: Stores) -> None:
+def test_four_jobs_run_in_parallel_on_one_cpu_each(stores: Stores) -> None:
     script = f"{SEEN}; sleep 600"
     numbers = [
         stores.out("control", f"sbatch --parsable -o /tmp/cpus.%j --wrap {shlex.quote(script)}", "ann")

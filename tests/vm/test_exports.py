@@ -12,7 +12,7 @@ def address(stores: Stores, node: str) -> str:
 
 
 @pytest.mark.promise("SKY-083")
-def test_exports_go_to_the_nodes_that_mount_them_and_to_nobody_else(stores: Stores) -> None:
+def test_exports_are_accessible_for_their_clients_only(stores: Stores) -> None:
     table = [line.split("\t") for line in stores.out(SERVER, "cat /var/lib/nfs/etab").splitlines()]
     client = address(stores, CLIENT)
     assert {path: given.partition("(")[0] for path, given in table} == dict.fromkeys(
@@ -25,14 +25,14 @@ def test_exports_go_to_the_nodes_that_mount_them_and_to_nobody_else(stores: Stor
     assert client in stores.out(SERVER, "exportfs -v")
 
 
-def test_nfsd_speaks_4_2_and_has_threads_by_its_cpus(stores: Stores) -> None:
+def test_nfsd_uses_4_2_and_has_threads_by_its_cpus(stores: Stores) -> None:
     versions = stores.out(SERVER, "cat /proc/fs/nfsd/versions").split()
     assert {"-3", "+4.2"} <= set(versions)
     assert stores.out(SERVER, "cat /proc/fs/nfsd/threads") == str(max(8, 8 * stores.cluster.nodes[SERVER].cpus))
 
 
 @pytest.mark.promise("SKY-083")
-def test_root_of_a_client_is_nobody_on_the_server(stores: Stores) -> None:
+def test_root_of_a_client_has_no_rights_on_the_server(stores: Stores) -> None:
     try:
         stores.out(CLIENT, "mkdir -p /srv/red-lab/share/ann && umask 077 && echo 7 > /srv/red-lab/share/ann/own", "ann")
         for command in ("touch /coc/pskynet1/roots", "cat /coc/pskynet1/ann/own", "rm -f /coc/pskynet1/ann/own"):

@@ -31,7 +31,7 @@ def pools(stores: Stores) -> list[str]:
     return stores.out(SERVER, "zpool list -Ho name").split()
 
 
-def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: Changed) -> None:
+def test_a_disk_with_any_content_is_refused_by_name(stores: Stores, changed: Changed) -> None:
     seen = changed("storage.yml", "  pools:\n", FRESH)
     try:
         stores.out(SERVER, f"mkswap -qL theses {DISKS[0]}")
@@ -63,7 +63,7 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
             stores.run(SERVER, f"zpool labelclear -f {disk}-part1; wipefs -qa {disk}; partprobe {disk}")
 
 
-def test_whatever_would_lose_data_is_refused_at_once_and_stays(stores: Stores, changed: Changed) -> None:
+def test_a_change_that_would_lose_data_is_refused_at_once(stores: Stores, changed: Changed) -> None:
     """A dataset that left the inventory, quotas below their usage, another place, and other disks."""
     vdev = "{kind: mirror, disks: [/dev/disk/by-id/virtio-fs1-1, /dev/disk/by-id/virtio-fs1-2]}"
     for old, new in (

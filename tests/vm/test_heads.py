@@ -15,7 +15,7 @@ from tests.vm.cluster import Stores
 
 
 @pytest.mark.promise("SKY-008")
-def test_who_burns_four_cpus_is_held_to_the_share(stores: Stores, tmp_path: Path) -> None:
+def test_a_user_of_four_cpus_is_limited_to_the_share(stores: Stores, tmp_path: Path) -> None:
     """With the file of a head, installed while the processes burn already."""
     cluster = changed(INVENTORY / "example", tmp_path, ("cpu_per_user: 200%", "cpu_per_user: 50%"))
     (text,) = (file.text for file in files_of(cluster, cluster.nodes["login1"], "sessions") if file.path == SHARE)

@@ -8,7 +8,7 @@ from tests.vm.cluster import Stores
 
 
 @pytest.mark.promise("SKY-161")
-def test_a_node_is_rebooted_when_its_job_has_ended_and_comes_back(stores: Stores) -> None:
+def test_a_node_is_rebooted_when_its_job_has_ended_and_is_in_service_again(stores: Stores) -> None:
     idle = "sinfo -h -o %t"
     until(lambda: stores.out("control", idle) == "idle", "node01 is idle")
     number = stores.out("control", "sbatch --parsable -o /dev/null --wrap 'sleep 6000'", "ann")
@@ -28,7 +28,7 @@ def test_a_node_is_rebooted_when_its_job_has_ended_and_comes_back(stores: Stores
     assert stores.out("control", "srun hostname", "ann") == "node01"
 
 
-def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starting(stores: Stores) -> None:
+def test_a_scope_that_failed_at_boot_does_not_keep_slurmd_from_starting(stores: Stores) -> None:
     scope = "node01_slurmstepd.scope"
     until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
     stores.out("node01", f"systemctl stop slurmd {scope}")
@@ -53,7 +53,7 @@ systemctl start --no-block slow
 QUICK = "cd /run/systemd/system; rm -rf slow.service node01_slurmstepd.scope.d; systemctl daemon-reload"
 
 
-def test_slurmd_waits_for_a_systemd_that_is_slow_to_make_its_scope(stores: Stores) -> None:
+def test_slurmd_waits_for_a_systemd_that_creates_its_scope_slowly(stores: Stores) -> None:
     scope = "node01_slurmstepd.scope"
     until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
     stores.out("node01", f"systemctl stop slurmd {scope}")

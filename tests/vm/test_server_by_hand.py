@@ -55,7 +55,7 @@ def test_every_change_is_shown_by_its_name(back: SetBack) -> None:
 
 
 @pytest.mark.usefixtures("back")
-def test_properties_are_as_the_inventory_says_and_the_others_as_they_were(stores: Stores) -> None:
+def test_properties_of_the_inventory_are_restored_and_others_kept(stores: Stores) -> None:
     assert stores.zfs("quota", "tank/blue") == str(256 * MIB)
     assert stores.zfs("atime,compression,recordsize", "tank/red").split() == ["off", "lz4", "65536"]
     assert stores.out(SERVER, "zfs get -Ho source atime tank/red") == "inherited from tank"
@@ -63,12 +63,12 @@ def test_properties_are_as_the_inventory_says_and_the_others_as_they_were(stores
 
 
 @pytest.mark.usefixtures("back")
-def test_what_was_given_by_hand_is_withdrawn_and_your_own_lines_stay(stores: Stores) -> None:
+def test_a_manual_export_is_withdrawn_and_lines_of_other_files_are_kept(stores: Stores) -> None:
     given = [line.split()[0] for line in stores.out(SERVER, "grep 127.0.0.1 /var/lib/nfs/etab").splitlines()]
     assert given == ["/export/mine"]
 
 
-def test_a_dataset_that_is_not_mounted_is_not_given_away(stores: Stores, back: SetBack) -> None:
+def test_a_dataset_that_is_not_mounted_is_not_exported(stores: Stores, back: SetBack) -> None:
     """Clients would write below its mount point, on the server's own disk."""
     assert (back.written, back.below) == (False, "")
     assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"

@@ -23,7 +23,7 @@ def forget_snapshots(stores: Stores) -> None:
 
 
 @pytest.mark.promise("SKY-083")
-def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Stores) -> None:
+def test_a_mirror_of_two_disks_contains_the_datasets_of_the_inventory(stores: Stores) -> None:
     disks = [line.split()[0] for line in stores.out(SERVER, "zpool status -P tank").splitlines() if "/dev/" in line]
     assert disks == ["/dev/disk/by-id/virtio-fs1-1-part1", "/dev/disk/by-id/virtio-fs1-2-part1"]
     rows = stores.out(SERVER, "zfs list -Hpo name,quota,mountpoint,mounted").splitlines()
@@ -40,7 +40,7 @@ def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Store
 
 
 @pytest.mark.promise("SKY-052", "SKY-099")
-def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> None:
+def test_a_full_home_delays_no_other_user_and_can_be_emptied(stores: Stores) -> None:
     try:
         # ZFS counts a user's files when it writes them to disk, a few seconds later
         stores.out(CLIENT, "head -c 66M /dev/urandom > ~/big && sync ~/big", "ann")
@@ -61,7 +61,7 @@ def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> 
         stores.run(CLIENT, "rm -f ~/big ~/more ~/again", "ann")
 
 
-def test_snapshots_are_made_and_the_oldest_of_ours_go(stores: Stores) -> None:
+def test_snapshots_are_created_and_the_oldest_of_ours_removed(stores: Stores) -> None:
     theirs = ["by-hand", "gpupool-daily-20260101T000000Z"]
     old = [f"gpupool-hourly-2026010{day}T000000Z" for day in (1, 2, 3)]
     forget_snapshots(stores)  # the timer may have run meanwhile
@@ -86,7 +86,7 @@ def test_snapshots_are_made_and_the_oldest_of_ours_go(stores: Stores) -> None:
         forget_snapshots(stores)
 
 
-def test_a_pool_that_lost_a_disk_is_told_and_so_is_its_health(stores: Stores) -> None:
+def test_a_pool_that_lost_a_disk_is_reported_and_so_is_its_recovery(stores: Stores) -> None:
     disk = "/dev/disk/by-id/virtio-fs1-2"
     try:
         stores.out(SERVER, f"zpool offline tank {disk}")

@@ -41,7 +41,7 @@ def in_repository(folder: str) -> set[str]:
     return {line.removeprefix(f"{folder}/") for line in said.splitlines()}
 
 
-def test_the_wheel_holds_what_stands_at_the_top_of_the_repository(built: Built) -> None:
+def test_the_wheel_contains_the_folders_at_the_top_of_the_repository(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     for folder, inside in FOLDERS.items():
         prefix = f"gpupool/{inside}/"
@@ -50,21 +50,21 @@ def test_the_wheel_holds_what_stands_at_the_top_of_the_repository(built: Built) 
     assert len(names) == len(set(names)), "a file is in it twice"
 
 
-def test_the_wheel_holds_every_shell_script_that_is_sent_to_a_node(built: Built) -> None:
+def test_the_wheel_contains_every_shell_script_that_is_sent_to_a_node(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     assert {name for name in names if name.endswith(".sh")} == {
         f"gpupool/{name}" for name in in_repository("gpupool") if name.endswith(".sh")
     }
 
 
-def test_the_wheel_holds_every_table_of_slurms_keys(built: Built) -> None:
+def test_the_wheel_contains_every_table_of_slurms_keys(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     tables = {name for name in in_repository("gpupool") if name.endswith(".tsv")}
     assert "slurm/keys/own.tsv" in tables
     assert {name for name in names if name.endswith(".tsv")} == {f"gpupool/{name}" for name in tables}
 
 
-def test_the_source_distribution_holds_it_once(built: Built) -> None:
+def test_the_source_distribution_contains_each_folder_once(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         members = archive.getmembers()
     names = {member.name.partition("/")[2] for member in members}
@@ -76,7 +76,7 @@ def test_the_source_distribution_holds_it_once(built: Built) -> None:
         assert not [name for name in names if name.startswith(f"gpupool/{inside}/")]
 
 
-def test_neither_holds_tests_caches_or_anything_at_top_level(built: Built) -> None:
+def test_neither_contains_tests_caches_or_other_top_level_entries(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         sources = archive.getnames()
     names = zipfile.ZipFile(built.wheel).namelist()
@@ -89,33 +89,33 @@ def test_neither_holds_tests_caches_or_anything_at_top_level(built: Built) -> No
     }
 
 
-def test_nothing_of_ours_but_gpupool_is_importable(installed: Installed) -> None:
+def test_only_gpupool_is_importable(installed: Installed) -> None:
     python = installed.bin / "python"
     installed.good(python, "-c", "import gpupool.roles.base, gpupool.testbed.spec, gpupool.engine.drive")
     for name in ("roles", "deploys", "templates", "inventory", "molecule", "tests", "start"):
         assert "ModuleNotFoundError" in installed.run(python, "-c", f"import {name}").stderr, name
 
 
-def test_nothing_comes_from_the_repository(installed: Installed) -> None:
+def test_nothing_is_imported_from_the_repository(installed: Installed) -> None:
     code = "import gpupool, gpupool.run.door as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
     package, deploy, there = installed.good(installed.bin / "python", "-c", code).split()
     assert there == "True"
     assert all(Path(path).is_relative_to(installed.bin.parent) for path in (package, deploy))
 
 
-def test_plain_pyinfra_knows_our_connector(installed: Installed) -> None:
+def test_plain_pyinfra_finds_our_connector(installed: Installed) -> None:
     code = "from pyinfra.api.connectors import get_all_connectors; print(get_all_connectors()['pool'].__name__)"
     assert installed.good(installed.bin / "python", "-c", code).strip() == "PoolSSH"
 
 
-def test_init_writes_an_inventory_that_checks(site: Installed) -> None:
+def test_init_writes_a_valid_inventory(site: Installed) -> None:
     there = site.home / "my-site"
     files = {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()}
     assert files == in_repository("inventory/example") | {".schema.json", "rehearsal/.schema.json"}
     assert json.loads(site.good("gpupool", "check", "my-site", "--json"))["ok"]
 
 
-def test_init_leaves_a_folder_alone_that_is_not_empty(site: Installed) -> None:
+def test_init_does_not_write_into_a_folder_with_files(site: Installed) -> None:
     again = site.run("gpupool", "init", "my-site")
     assert again.returncode == 2
     assert "Traceback" not in again.stderr

@@ -62,7 +62,7 @@ def test_every_version_of_squeue_is_understood(version: str) -> None:
 
 
 @each_version
-def test_a_task_of_an_array_goes_by_its_own_name(version: str) -> None:
+def test_tasks_of_an_array_have_different_names(version: str) -> None:
     queue, _, _ = recorded(version)
     array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
     tasks = [job for job in queue if job.running and job.name.startswith(f"{array}_")]
@@ -90,7 +90,7 @@ def test_the_youngest_that_free_enough_leave_and_no_more(version: str) -> None:
 
 
 @each_version
-def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
+def test_jobs_that_are_signalled_already_count_as_leaving(version: str) -> None:
     """The recorded job of two GPUs carries a mark of this run: only one more GPU is missing."""
     queue, known, nodes = recorded(version)
     assert sum(decision.job.amount("gres/gpu") for decision in evicted(queue, known, nodes)) == 1
@@ -98,7 +98,7 @@ def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
 
 @each_version
 @pytest.mark.parametrize("wish", [{"licenses": "matlab:1"}, {"dependency": "singleton"}])
-def test_what_a_running_job_once_waited_for_does_not_let_it_stay(version: str, wish: dict[str, str]) -> None:
+def test_the_former_reason_of_a_running_job_does_not_protect_it(version: str, wish: dict[str, str]) -> None:
     squeue = json.loads((RECORDED / version / "squeue.json").read_text())
     for entry in squeue["jobs"]:
         if "RUNNING" in entry["job_state"]:
@@ -196,7 +196,7 @@ def test_a_job_that_cannot_be_read_is_left_out_and_named(column: str, word: str)
 
 
 @each_version
-def test_an_answer_that_is_cut_off_makes_it_unsure(version: str) -> None:
+def test_a_truncated_answer_makes_the_arbiter_unsure(version: str) -> None:
     answer = columns(version).rstrip("\n")
     for length in (len(answer) - 1, len(answer) // 2, 40, 1):
         with pytest.raises(UnsureError, match="squeue: "):
@@ -205,7 +205,7 @@ def test_an_answer_that_is_cut_off_makes_it_unsure(version: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"jobs": [1]}', '{"jobs": {"a": 1}}', "slurm_load_jobs error"])
-def test_nonsense_makes_it_unsure(text: str) -> None:
+def test_an_invalid_answer_makes_the_arbiter_unsure(text: str) -> None:
     if text:
         with pytest.raises(UnsureError):
             jobs.read(text, MARK)
@@ -228,7 +228,7 @@ def test_a_node_has_each_of_its_features_and_partitions() -> None:
         *((state, True) for state in ("IDLE+RESERVED", "UNKNOWN", "FUTURE", "IDLE+POWERED_DOWN", "IDLE+REBOOT_ISSUED")),
     ],
 )
-def test_where_no_job_can_start_now_a_node_is_away(state: str, away: bool) -> None:
+def test_a_node_where_no_job_can_start_is_away(state: str, away: bool) -> None:
     line = (RECORDED / "24.11" / "nodes.txt").read_text().splitlines()[0]
     (node,) = room.read(re.sub(r"\bState=\S+", f"State={state}", line))
     assert node.away == away
@@ -241,12 +241,12 @@ def test_a_node_without_its_amounts_makes_the_arbiter_unsure(key: str) -> None:
         room.read(re.sub(rf"\b{key}=\S* ?", "", line))
 
 
-def test_no_node_at_all_makes_it_unsure() -> None:
+def test_an_answer_without_nodes_makes_the_arbiter_unsure() -> None:
     with pytest.raises(UnsureError, match=r"^scontrol show nodes: no node in its answer$"):
         room.read("\n")
 
 
-def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grace_times_end_even_if_the_limits_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lab waits at its cap, and the limits cannot be read: a job whose grace time is over is ended nevertheless."""
     now = int(time.time())
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
@@ -341,7 +341,7 @@ def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_limits_and_nodes_are_asked_for_once_slurm_has_begun_to_make_room(
+def test_limits_and_nodes_are_read_once_slurm_has_begun_to_preempt(
     begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     borrowers = [arbitrated.job(str(name), account="overcap", partitions=("overcap",)) for name in (1, 2)]
@@ -370,7 +370,7 @@ def number(value: int) -> dict[str, object]:
     return {"set": True, "infinite": False, "number": value}
 
 
-def test_a_mark_of_a_run_before_does_not_count() -> None:
+def test_the_mark_of_a_former_run_does_not_count() -> None:
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     for entry in squeue["jobs"]:
         entry["admin_comment"] = f"[gpupool: leaves at {NOW}, run 1, for job 9]"
@@ -381,7 +381,7 @@ def test_a_mark_of_a_run_before_does_not_count() -> None:
         assert {decide.leaving(job) for job in running} == {leaves}
 
 
-def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
+def test_the_service_logs_its_settings_and_each_reason_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slept: list[float] = []
@@ -438,7 +438,7 @@ def test_no_bug_ends_the_service(
     assert all(line.startswith("unwell: doing nothing: ") for line in told)
 
 
-def test_a_controller_that_is_not_the_active_one_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inactive_controller_waits_and_logs_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(service, "status", told.append)
     monkeypatch.setattr(service, "ask", lambda command: "Slurmctld(primary) at elsewhere is UP")
@@ -449,7 +449,7 @@ def test_a_controller_that_is_not_the_active_one_is_no_trouble(monkeypatch: pyte
     assert told == ["waiting: this controller is not the active one"]
 
 
-def test_one_job_that_is_gone_keeps_no_other_from_being_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_has_ended_does_not_keep_others_from_being_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """For several jobs, scontrol changes some and fails for all of them if one has ended."""
     done: list[str] = []
 
@@ -466,7 +466,7 @@ def test_one_job_that_is_gone_keeps_no_other_from_being_noted(monkeypatch: pytes
     assert done[-2:] == ["scancel --signal=CONT 3 5", "scancel --signal=TERM 3 5"]
 
 
-def test_room_that_was_of_no_use_is_made_again_after_twice_the_time() -> None:
+def test_room_that_was_not_used_is_made_again_after_twice_the_time() -> None:
     arbiter = service.Arbiter(RULES)
     waits = []
     for at in (NOW, NOW + 1000, NOW + 2000, NOW + 3000):
@@ -482,7 +482,7 @@ def test_room_that_was_of_no_use_is_made_again_after_twice_the_time() -> None:
     assert arbiter.recent["9"] - at - 1000 == 60, "a task of the array has started"
 
 
-def test_with_nothing_to_do_the_service_says_so_and_sleeps(
+def test_without_a_partition_to_watch_the_service_sleeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """systemd would restart a service that exits, again and again."""
@@ -509,14 +509,14 @@ def test_with_nothing_to_do_the_service_says_so_and_sleeps(
         (["/nowhere/squeue", "--json"], "/nowhere/squeue: not installed"),
     ],
 )
-def test_a_command_that_fails_makes_it_unsure_with_the_reason(command: list[str], why: str) -> None:
+def test_a_command_that_fails_makes_the_arbiter_unsure_with_the_reason(command: list[str], why: str) -> None:
     with pytest.raises(UnsureError) as raised:
         service.ask(command)
     assert str(raised.value) == why
     assert service.answer(command) == ""
 
 
-def test_a_command_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "SLOW", 0.01)
     with pytest.raises(UnsureError, match=r"^sleep infinity: no answer within 0\.01 s$"):
         service.ask(["sleep", "infinity"])
@@ -525,7 +525,7 @@ def test_a_command_that_does_not_end_is_not_waited_for(monkeypatch: pytest.Monke
 # The cluster's settings
 
 
-def test_skynets_arbiter_knows_who_gives_way_to_whom() -> None:
+def test_the_settings_of_skynets_arbiter_name_who_is_preempted() -> None:
     data = settings(cluster_at(SKYNET))
     assert data
     assert data["labmates"] == ["user-overcap"]
@@ -534,7 +534,7 @@ def test_skynets_arbiter_knows_who_gives_way_to_whom() -> None:
     assert Settings(**{**data, "labmates": tuple(data["labmates"])}).interval == 15
 
 
-def test_an_arbiter_that_is_switched_off_does_nothing_any_more() -> None:
+def test_an_arbiter_that_is_switched_off_has_no_settings() -> None:
     cluster = cluster_at(SKYNET)
     assert cluster.preemption.arbiter
     off = cluster.preemption.arbiter.model_copy(update={"enabled": False})
@@ -548,7 +548,7 @@ def test_a_cluster_without_preemption_has_no_arbiter() -> None:
     assert settings(cluster_at(SKYNET.parent / "arandu")) is None
 
 
-def test_a_grace_time_is_known_of_before_it_ends() -> None:
+def test_the_pace_is_shorter_than_the_shortest_grace_time() -> None:
     assert service.pace(Settings(grace={"overcap": 300}, interval=15)) == 15
     assert service.pace(Settings(grace={"overcap": 10, "user-overcap": 300}, interval=15)) == 5
     assert service.pace(Settings(grace={"overcap": 0}, interval=15)) == 15

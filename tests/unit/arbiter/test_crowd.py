@@ -57,17 +57,17 @@ def test_every_task_of_an_array_gets_room_at_once() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Resources", "Priority", "Nodes", "ReqNodeNotAvail"])
-def test_whichever_way_slurm_says_that_there_is_no_room(reason: str) -> None:
+def test_every_reason_of_slurm_for_a_lack_of_room_is_known(reason: str) -> None:
     assert signalled([*BORROWERS, *LEAVING, owner("20", tasks=5, reason=reason)]) == {"20": ["7", "6", "5"]}
 
 
 @pytest.mark.promise("SKY-036")
-def test_what_leaves_already_is_counted_for_one_job_only() -> None:
+def test_jobs_that_are_leaving_count_for_one_pending_job_only() -> None:
     queue = [*BORROWERS, *LEAVING, owner("20"), owner("21"), owner("22"), owner("23")]
     assert signalled(queue) == {"22": ["7"], "23": ["6"]}
 
 
-def test_nobody_leaves_where_what_leaves_or_is_free_is_enough() -> None:
+def test_no_job_leaves_if_free_and_leaving_gpus_are_enough() -> None:
     assert signalled([*BORROWERS, *LEAVING, owner("20", gpus=2)]) == {}
     assert signalled([*BORROWERS, owner("20", gpus=2)], nodes=[node(10, 8)]) == {}
 
@@ -77,21 +77,21 @@ def test_no_more_leave_than_the_labs_cap_allows_to_start() -> None:
     assert signalled([*BORROWERS, owner("20", gpus=2), owner("21", gpus=2)], cap=3) == {"20": ["7", "6"]}
 
 
-def test_those_who_borrow_from_everybody_go_before_those_who_borrow_from_their_lab() -> None:
+def test_overcap_jobs_are_preempted_before_user_overcap_jobs() -> None:
     within = [job(f"3{number}", account="b", start=NOW - 5) for number in range(2)]
     assert signalled([*BORROWERS[:1], *within, owner("20")], nodes=[node(3, 3)]) == {"20": ["0"]}
     assert signalled([*BORROWERS[:1], *within, owner("20", gpus=2)], nodes=[node(3, 3)]) == {"20": ["0", "30"]}
 
 
 @pytest.mark.promise("SKY-127")
-def test_a_lab_that_borrows_from_its_own_gets_room_from_those_who_borrow_from_everybody() -> None:
+def test_a_user_overcap_job_gets_room_from_overcap_jobs_only() -> None:
     within = [job(f"3{number}", account="b", start=NOW - 5) for number in range(2)]
     borrows = owner("20", partitions=("user-overcap",), gpus=2)
     assert signalled([*BORROWERS[:3], *within, borrows], nodes=[node(5, 5)]) == {"20": ["2", "1"]}
     assert signalled([*within, borrows], nodes=[node(2, 2)]) == {}
 
 
-def test_a_job_gets_its_room_on_one_node() -> None:
+def test_the_gpus_of_a_pending_job_are_freed_on_one_node() -> None:
     here = [borrower(number) for number in range(3)]
     elsewhere = [borrower(number, nodes="n2") for number in range(3, 5)]
     nodes = [node(3, 3), node(2, 2, "n2")]
@@ -99,7 +99,7 @@ def test_a_job_gets_its_room_on_one_node() -> None:
     assert signalled([*here, *elsewhere, owner("20", gpus=4)], nodes=nodes) == {}
 
 
-def test_only_as_many_leave_as_it_takes() -> None:
+def test_no_job_leaves_in_excess_of_the_need() -> None:
     queue = [borrower(0, gpus=4), borrower(1, gpus=1), owner("20", gpus=4)]
     assert signalled(queue, nodes=[node(5, 5)]) == {"20": ["0"]}
 
@@ -124,7 +124,7 @@ def test_only_as_many_leave_as_it_takes() -> None:
     ],
     ids=lambda why: next(iter(why)),
 )
-def test_nobody_leaves_for_a_job_that_it_would_not_help(why: dict[str, object]) -> None:
+def test_no_job_leaves_for_a_pending_job_that_cannot_start(why: dict[str, object]) -> None:
     assert signalled([*BORROWERS, owner("20")]) == {"20": ["7"]}
     assert signalled([*BORROWERS, dataclasses.replace(owner("20"), **why)]) == {}  # type: ignore[arg-type]
 
@@ -133,7 +133,7 @@ def test_slurm_has_its_turn_first() -> None:
     assert signalled([*BORROWERS, owner("20")], known="nobody") == {}
 
 
-def test_where_slurm_makes_no_room_at_all_nobody_leaves() -> None:
+def test_no_job_leaves_before_slurm_has_begun_to_preempt() -> None:
     queue = [*BORROWERS, owner("20")]
     assert signalled(queue) == {"20": ["7"]}
     assert signalled(queue, begun=False) == {}
@@ -141,13 +141,13 @@ def test_where_slurm_makes_no_room_at_all_nobody_leaves() -> None:
     assert crowd.waiting(queue, RULES) == [queue[-1]]
 
 
-def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
+def test_room_that_was_not_used_is_not_made_again_at_once() -> None:
     queue = [*BORROWERS, owner("20_3")]
     assert signalled(queue, **{"20": NOW + 5}) == {}
     assert signalled(queue, **{"20": NOW}) == {"20": ["7"]}
 
 
-def test_nobody_is_told_twice() -> None:
+def test_no_job_is_signalled_twice() -> None:
     told = [dataclasses.replace(borrower, comment=str(Mark(NOW + 50, 0, "20"))) for borrower in BORROWERS]
     assert signalled([*told, owner("20", tasks=9)]) == {}
     assert not crowd.begun([BEGUN, *told, owner("20")], RULES)
@@ -158,7 +158,7 @@ def test_nobody_is_told_twice() -> None:
     st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), max_size=6),
     st.integers(0, 12),
 )
-def test_whatever_comes_owners_stay_and_no_more_leave_than_start(
+def test_owners_never_leave_and_only_as_many_jobs_leave_as_can_start(
     held: list[tuple[int, str, bool]], asked: list[tuple[int, int]], cap: int
 ) -> None:
     """Running jobs: GPUs, node, whether an owner has them. Pending jobs: GPUs and tasks."""

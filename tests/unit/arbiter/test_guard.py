@@ -44,7 +44,7 @@ def reason(text: str, bounds: Bounds = BOUNDS, **other: object) -> str:
         "cpu=1,mem=400G,node=1,billing=1,gres/gpu=1,gres/gpu:a40=1",
     ],
 )
-def test_what_slurm_allocated_to_each_form_of_the_attack_on_memory_is_too_much(text: str) -> None:
+def test_an_allocation_of_each_attack_on_memory_is_too_large(text: str) -> None:
     """Each is AllocTRES of slurmctld 24.11: --mem-per-cpu=0; MinMemoryNode=65534; --mincpus; enforce-binding; a GPU
     named eight times; MemPerTres=gres/gpu:400K."""
     assert reason(text)
@@ -62,16 +62,16 @@ def test_what_slurm_allocated_to_each_form_of_the_attack_on_memory_is_too_much(t
         "cpu=1,node=1",
     ],
 )
-def test_what_a_job_may_hold_is_left_alone(text: str) -> None:
+def test_a_job_within_its_bounds_is_left_alone(text: str) -> None:
     assert reason(text) == ""
 
 
 @pytest.mark.parametrize("state", ["PENDING", "COMPLETING", "COMPLETED"])
-def test_only_jobs_that_hold_something_are_looked_at(state: str) -> None:
+def test_only_jobs_with_an_allocation_are_compared(state: str) -> None:
     assert reason("cpu=1,mem=400G,node=1", states=frozenset({state})) == ""
 
 
-def test_an_admin_may_let_a_job_hold_more_and_root_may_at_all_times() -> None:
+def test_root_and_an_admins_permission_lift_the_bounds() -> None:
     assert reason("cpu=1,mem=400G", comment=f"for a demo {guard.ALLOWED}") == ""
     assert reason("cpu=1,mem=400G", user="root") == ""
     assert reason("cpu=1,mem=400G", user_comment=guard.ALLOWED), "users write their own comment"
@@ -93,7 +93,7 @@ def test_cpus_are_counted_for_each_type_of_gpu() -> None:
     assert reason("cpu=64", bounds) == "", "a job without GPUs"
 
 
-def test_where_cores_are_handed_out_all_their_threads_count_as_asked_for() -> None:
+def test_where_cores_are_allocated_all_their_threads_count_as_requested() -> None:
     bounds = Bounds(per_gpu=10 * GIB, per_cpu=GIB, threads=2)
     assert reason("cpu=8,mem=20G,gres/gpu=1", bounds) == ""
     assert reason("cpu=8,mem=21G,gres/gpu=1", bounds)
@@ -108,14 +108,14 @@ def test_a_job_with_all_cpus_of_its_nodes_is_charged_for_them() -> None:
     assert guard.without_whole([whole], []) == [whole], "its node is not in Slurm's answer"
 
 
-def test_a_nice_value_that_wrapped_is_found_and_an_admins_is_not() -> None:
+def test_a_nice_value_that_overflowed_is_found_and_an_admins_is_not() -> None:
     some = [job(str(nice), nice=nice) for nice in (-2147461651, -1_000_000_000, -10_000, 0, 2_147_483_645)]
     assert [found.nice for found in guard.wrapped(some)] == [-2147461651]
     assert guard.wrapped([job("1", nice=-2147461651, priority=0)]) == [], "a held job precedes no other"
 
 
 @pytest.mark.parametrize(("comment", "times"), [("", 1), ("[gpupool-guard: run 0, it has much]", 2)])
-def test_a_job_is_held_and_by_an_admin_the_second_time(comment: str, times: int) -> None:
+def test_a_job_is_held_first_and_held_by_an_admin_the_second_time(comment: str, times: int) -> None:
     (excess,) = guard.of_jobs([holds("cpu=1,mem=400G", comment=comment, restarts=1, user_comment="my job")], BOUNDS)
     mark = "[gpupool-guard: run 1, it has 409600M of memory with 1 CPU, at most 4096M per CPU is allowed]"
     assert guard.commands(excess, BOUNDS) == [
@@ -129,7 +129,7 @@ def test_a_job_is_held_and_by_an_admin_the_second_time(comment: str, times: int)
 @pytest.mark.parametrize(
     "other", [{"batch": False}, {"requeue": False}, {"bounds": Bounds(per_cpu=1, action="cancel")}]
 )
-def test_a_job_that_cannot_wait_is_cancelled(other: dict[str, object]) -> None:
+def test_a_job_that_cannot_be_requeued_is_cancelled(other: dict[str, object]) -> None:
     bounds = other.pop("bounds", BOUNDS)
     assert isinstance(bounds, Bounds)
     (excess,) = guard.of_jobs([holds("cpu=1,mem=400G", **other)], bounds)
@@ -162,7 +162,7 @@ class Service:
         return ""
 
 
-def test_a_cycle_holds_the_job_and_gives_systemd_a_line(
+def test_a_cycle_holds_the_job_and_writes_a_status_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = Service(monkeypatch)
@@ -190,7 +190,9 @@ def test_a_cycle_holds_the_job_and_gives_systemd_a_line(
 
 
 @pytest.mark.parametrize("broken", ["nodes", "a bug"])
-def test_where_the_guard_fails_jobs_run_on_and_systemd_has_it(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_guard_fails_jobs_keep_running_and_the_status_reports_it(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = Service(monkeypatch, nodes="" if broken == "nodes" else None)
     if broken == "a bug":
         monkeypatch.setattr(guard, "of_jobs", lambda *_: 1 / 0)
@@ -200,14 +202,14 @@ def test_where_the_guard_fails_jobs_run_on_and_systemd_has_it(broken: str, monke
     assert line.startswith("unwell: the guard does nothing: ")
 
 
-def test_a_wrapped_nice_value_is_set_to_that_of_others_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overflowed_nice_value_is_replaced_by_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Service(monkeypatch)
     machine.seen = [arbitrated.waits("9", nice=-2147461651)]
     service.Arbiter(Settings(bounds=BOUNDS)).cycle()
     assert machine.done == ["scontrol update JobId=9 Nice=22000"]
 
 
-def test_skynets_guard_has_the_bounds_of_its_inventory_and_looks_every_ten_seconds() -> None:
+def test_skynets_guard_has_the_bounds_of_its_inventory_and_runs_every_ten_seconds() -> None:
     data = settings(cluster_at(SKYNET))
     assert data
     assert json.loads(json.dumps(data["bounds"])) == {

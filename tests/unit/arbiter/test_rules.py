@@ -19,18 +19,18 @@ FULL = [job("1", start=NOW - 300), job("2", start=NOW - 200, gpus=2), job("3", s
 
 
 @pytest.mark.promise("SKY-126", "SKY-129")
-def test_a_labmate_gets_the_place_of_the_youngest() -> None:
+def test_a_labmate_gets_the_gpus_of_the_youngest_job() -> None:
     queue = [*FULL, waits("9")]
     assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
 
 
 @pytest.mark.parametrize("kind", ["GRES", "CpuLimit", "MemLimit", "NodeLimit", "Billing", "JobsLimit"])
-def test_whichever_limit_of_its_lab_a_job_waits_for(kind: str) -> None:
+def test_every_limit_of_the_lab_is_a_reason_to_preempt(kind: str) -> None:
     queue = [*FULL, waits("9", reason=f"AssocGrp{kind}")]
     assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
 
 
-def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
+def test_only_one_job_leaves_if_it_frees_enough_alone() -> None:
     queue = [*FULL, waits("9", gpus=2)]
     assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
 
@@ -56,13 +56,13 @@ def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
     ],
     ids=",".join,
 )
-def test_nobody_leaves_for_a_job_that_waits_for_something_else(why: dict[str, object]) -> None:
+def test_no_job_leaves_for_a_job_that_waits_for_another_reason(why: dict[str, object]) -> None:
     queue = [*FULL, waits("9", **why)]
     assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
 
 
 @pytest.mark.parametrize("features", ["[rack1*2&rack2]", "a40&quiet|big", "(a40)", "a40*1", "!a40", "a40&", "\n"])
-def test_a_constraint_that_is_not_read_keeps_nobody_elses_job_waiting(features: str) -> None:
+def test_an_unknown_constraint_delays_no_other_job(features: str) -> None:
     queue = [*FULL, waits("8", features=features, priority=9000), waits("9", user="u3")]
     assert [decision.mark and decision.mark.waiting for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == [
         "9"
@@ -81,7 +81,7 @@ def test_a_constraint_that_is_not_read_keeps_nobody_elses_job_waiting(features: 
         ("big", False),
     ],
 )
-def test_a_constraint_names_features_of_which_all_or_one_must_be_there(constraint: str, allowed: bool) -> None:
+def test_a_constraint_needs_all_or_one_of_its_features(constraint: str, allowed: bool) -> None:
     queue = [*FULL, waits("9", features=constraint)]
     quiet = dataclasses.replace(node(8, 4), features=("a40", "quiet"))
     assert bool(evicted(queue, capped(queue, 4), [quiet])) is allowed
@@ -120,14 +120,14 @@ def test_accounts_above_each_other_in_a_circle_are_no_reason_to_evict(above: dic
 
 
 @pytest.mark.parametrize("first", [{"priority": 5001}, {}])
-def test_of_two_that_wait_the_one_that_slurm_starts_first_gets_the_place(first: dict[str, object]) -> None:
+def test_the_job_that_slurm_starts_first_is_served_first(first: dict[str, object]) -> None:
     """The job with the higher priority; of two with the same, the older job, in any order of squeue."""
     queue = [FULL[2], waits("10"), waits("100" if first else "9", **first)]
     leaves = evicted(queue, capped(queue, 1), [node(8, 1)])
     assert [decision.mark and decision.mark.waiting for decision in leaves] == ["100" if first else "9"]
 
 
-def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() -> None:
+def test_an_account_that_a_coordinator_added_delays_no_other_job() -> None:
     """The parent of the account is unknown to the arbiter: no job leaves for its jobs, and all others are served."""
     queue = [*FULL, waits("8", account="b", priority=9000), job("7", account="b"), waits("9")]
     lab, sub = capped(queue, 4), capped(queue, 1, "b")
@@ -135,7 +135,7 @@ def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() ->
     assert [decision.mark and decision.mark.waiting for decision in evicted(queue, known, [node(8, 4)])] == ["9"]
 
 
-def test_nobody_leaves_where_the_pool_has_no_room() -> None:
+def test_no_job_leaves_if_the_pool_has_no_room() -> None:
     queue = [*FULL, waits("9", gpus=2), job("owner", account="b", partitions=("short",), nodes="n2", gpus=8)]
     assert evicted(queue, capped(queue, 4), [node(8, 8, "n2")]) == []
     one_each = [dataclasses.replace(node(1, 0, name)) for name in ("n3", "n4")]
@@ -150,13 +150,13 @@ def test_overcap_jobs_make_room_since_slurm_preempts_them() -> None:
     assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 8, "n2")])] == ["2"]
 
 
-def test_jobs_that_free_enough_but_not_alone_all_go_or_none() -> None:
+def test_several_jobs_that_free_enough_together_all_leave_or_none() -> None:
     queue = [*FULL, waits("9", gpus=4)]
     assert sorted(decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])) == ["1", "2", "3"]
     assert evicted([*queue[:2], queue[3]], capped(queue[:3], 4), [node(8, 4)]) == []
 
 
-def test_a_waiting_array_gets_room_for_as_many_tasks_as_may_run_by_as_few_as_possible() -> None:
+def test_a_waiting_array_gets_room_for_all_its_runnable_tasks_from_as_few_jobs_as_possible() -> None:
     queue = [*FULL, waits("9", tasks=2)]
     assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
 
@@ -169,13 +169,13 @@ def test_without_a_grace_time_jobs_end_at_once() -> None:
     ] == [("end", "3")]
 
 
-def test_nobody_else_leaves_while_the_first_are_in_their_grace_time() -> None:
+def test_no_other_job_leaves_during_the_first_grace_time() -> None:
     marked = dataclasses.replace(FULL[2], comment=str(Mark(NOW + 30, 0, "9")))
     queue = [*FULL[:2], marked, waits("9")]
     assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
 
 
-def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
+def test_no_other_job_leaves_at_once_if_another_job_took_the_room() -> None:
     """The lab's next user-overcap job took the place: the job that left carries the mark of its last run."""
     left = job("3", comment=str(Mark(NOW - 20, 0, "9")), restarts=1, states=frozenset({"PENDING"}), has={}, nodes="")
     queue = [*FULL[:2], left, job("4", start=NOW - 10), waits("9")]
@@ -186,7 +186,7 @@ def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
     assert [decision.job.name for decision in later] == ["4"]
 
 
-def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
+def test_a_grace_time_ends_to_the_second_and_never_early() -> None:
     preempted = job("5", preempted=NOW - 60, end=NOW, partitions=("overcap",), account="overcap")
     # Slurm shows NOW - 60 for NOW - 59.01
     assert decide.overdue([preempted], RULES, NOW + 0.9) == []
@@ -196,7 +196,7 @@ def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
     ]
 
 
-def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_end_before_the_preemption_is_none() -> None:
+def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_earlier_end_is_ignored() -> None:
     def preempted(end: int) -> list[Job]:
         return [job("5", preempted=NOW, end=end, partitions=("overcap",), account="overcap")]
 
@@ -204,7 +204,7 @@ def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_end_before_the_preem
     assert decide.deadline(preempted(NOW - 1), RULES) is None
 
 
-def test_only_jobs_that_were_preempted_or_signalled_end() -> None:
+def test_only_preempted_or_signalled_jobs_are_ended() -> None:
     over = job("5", end=NOW - 100)
     owner = job("6", partitions=("short",), preempted=NOW - 60, end=NOW)
     completing = job("7", preempted=NOW - 60, end=NOW, states=frozenset({"RUNNING", "COMPLETING"}))
@@ -212,7 +212,7 @@ def test_only_jobs_that_were_preempted_or_signalled_end() -> None:
     assert decide.overdue([over, owner, completing, last_run, waits("9")], RULES, NOW) == []
 
 
-def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
+def test_a_signalled_job_is_spared_if_the_waiting_job_has_left_the_queue() -> None:
     marked = job("3", comment=f"of an admin {Mark(NOW, 0, '9')}")
     assert [decision.act for decision in decide.overdue([marked, waits("9")], RULES, NOW)] == ["end"]
     assert [decision.act for decision in decide.overdue([marked, waits("9_4")], RULES, NOW)] == ["end"]
@@ -245,14 +245,14 @@ def test_no_job_leaves_for_a_job_that_cannot_start_on_its_nodes(wish: dict[str, 
     assert bool(evicted([*queue, waiting], capped(queue, 2), nodes)) == leaves
 
 
-def test_a_job_that_wants_whole_nodes_needs_an_empty_one() -> None:
+def test_a_job_on_whole_nodes_needs_a_node_that_becomes_empty() -> None:
     queue = [job(str(number)) for number in range(2)]
     waiting = waits("9", shared="none")
     assert evicted([*queue, waiting], capped(queue, 2), [node(8, 2)])
     assert not evicted([*queue, waiting], capped(queue, 2), [node(8, 3)]), "an owner's job is on it"
 
 
-def test_jobs_alike_cost_no_more_than_one() -> None:
+def test_of_identical_jobs_only_one_is_examined() -> None:
     """Of 4000 identical pending jobs that cannot start, the arbiter examines one, however many others could leave."""
     queue = [job(str(number)) for number in range(280)]
     asked: list[str] = []
@@ -290,7 +290,7 @@ def leaves(victim: Job, waiting: str = "9") -> decide.Decision:
     return decide.Decision("signal", victim, "", Mark(NOW + 60, victim.restarts, waiting))
 
 
-def test_by_qos_a_grace_time_is_that_of_the_qos() -> None:
+def test_with_preemption_by_qos_the_grace_time_is_that_of_the_qos() -> None:
     rules = decide.Settings(qos_grace={"guest": 60}, tier=RULES.tier)
     guest, other = (job(name, qos=qos, preempted=NOW - 59, end=NOW) for name, qos in (("5", "guest"), ("6", "normal")))
     assert [decision.job.name for decision in decide.overdue([guest, other], rules, NOW + 1)] == ["5"]
@@ -316,12 +316,14 @@ def test_each_action_is_that_of_the_partition_or_the_qos() -> None:
 @pytest.mark.parametrize(
     ("action", "command"), [("requeue", ["scontrol", "requeue", "Incomplete", "1"]), ("cancel", ["scancel", "1"])]
 )
-def test_ends_as_preemption_ends_it(action: Literal["requeue", "cancel"], command: list[str]) -> None:
+def test_a_job_ends_with_the_command_of_its_preemption_action(
+    action: Literal["requeue", "cancel"], command: list[str]
+) -> None:
     end = decide.Decision("end", job("1"), "")
     assert act.endings([end], dataclasses.replace(RULES, action=action)) == [command]
 
 
-def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_again_reads_why() -> None:
+def test_jobs_that_end_together_need_one_command_and_jobs_without_requeue_get_a_message() -> None:
     leave = [
         decide.Decision("end", victim, "preempted by Slurm, and its grace time is over")
         for victim in (job("1"), job("2", requeue=False), job("3_4"), job("5", batch=False))
@@ -332,7 +334,7 @@ def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_agai
     assert told[0][3] == "gpupool: PREEMPTED: job 2 was preempted by Slurm, and its grace time is over"
 
 
-def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its_user_requeued() -> None:
+def test_a_preempted_run_is_marked_for_sacct() -> None:
     before = "mine [gpupool: leaves at 1, run 0, for job 9]"
     queue = [
         job(name, preempted=NOW - 60, end=NOW - 1, comment=comment, restarts=restarts)
@@ -358,7 +360,7 @@ def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its
         ("", "", [["scancel", "--signal=CONT", "3"], ["scancel", "--signal=TERM", "3"]]),
     ],
 )
-def test_signals_as_preemption_signals(line: str, script: str, commands: list[list[str]]) -> None:
+def test_the_signals_are_those_of_preemption(line: str, script: str, commands: list[list[str]]) -> None:
     assert act.signals([leaves(job("3"))], RULES, answering(f"3|{line}", script)) == commands
 
 
@@ -368,13 +370,13 @@ DEFAULT = [["scancel", "--signal=CONT", "3"], ["scancel", "--signal=TERM", "3"]]
 @pytest.mark.parametrize(
     "name", ["KILL", "kill", "SIGKILL", "9", "STOP", "19", "TSTP", "TTIN", "22", "B:KILL", "zzz", "0"]
 )
-def test_no_signal_ends_or_stops_a_job_in_place_of_its_grace_time(name: str) -> None:
+def test_no_signal_ends_or_stops_a_job_during_its_grace_time(name: str) -> None:
     assert act.signals([leaves(job("3"))], RULES, answering(f"3|sbatch --signal={name} a.sh")) == DEFAULT
     script = f"#SBATCH --signal={name}@60\n"
     assert act.signals([leaves(job("3"))], RULES, answering("3|sbatch a.sh", script)) == DEFAULT
 
 
-def test_a_line_of_one_user_is_no_signal_for_the_job_of_another() -> None:
+def test_a_submit_line_of_one_user_sets_no_signal_for_the_job_of_another() -> None:
     """As sacct printed it: job 5 was submitted with a newline and the number of job 3."""
     listed = (
         "3abcdsbatch a.shabcd3\n"
@@ -386,7 +388,7 @@ def test_a_line_of_one_user_is_no_signal_for_the_job_of_another() -> None:
     assert set(lines) == {"3", "5"}
 
 
-def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> None:
+def test_jobs_that_leave_together_are_marked_and_signalled_in_few_commands() -> None:
     some = [leaves(job("3_1")), leaves(job("3_2")), leaves(job("4", comment="mine")), leaves(job("5"), waiting="8")]
     mark = some[0].mark
     assert [words for words, _ in act.notes(some)] == [
@@ -406,7 +408,7 @@ def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> N
     ]
 
 
-def test_users_signals_are_not_asked_for_where_preemption_sends_none() -> None:
+def test_submit_lines_are_not_read_if_preemption_sends_no_user_signal() -> None:
     rules = dataclasses.replace(RULES, user_signal=False)
     commands = act.signals([leaves(job("3")), leaves(job("4"))], rules, answering())
     assert commands == [["scancel", "--signal=CONT", "3", "4"], ["scancel", "--signal=TERM", "3", "4"]]
@@ -433,7 +435,7 @@ def queues(draw: st.DrawFn) -> list[Job]:
 
 
 @given(queues(), st.integers(0, 20))
-def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_many(queue: list[Job], cap: int) -> None:
+def test_only_preemptable_jobs_of_the_same_lab_leave_and_none_too_many(queue: list[Job], cap: int) -> None:
     known = [capped(queue, cap, account) for account in ("a", "b", "overcap")]
     lab = Limits(
         {name: limit for limits in known for name, limit in limits.accounts.items()},
@@ -469,7 +471,7 @@ def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_ma
 
 
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=8), st.integers(1, 20))
-def test_without_any_one_of_those_that_leave_it_would_not_be_enough(sizes: list[int], wanted: int) -> None:
+def test_each_job_that_leaves_is_necessary(sizes: list[int], wanted: int) -> None:
     queue = [job(str(n), gpus=size, start=NOW - n - 1) for n, size in enumerate(sizes)]
     queue.append(waits("99", gpus=wanted))
     freed = [decision.job.amount("gres/gpu") for decision in evicted(queue, capped(queue, sum(sizes)), [node(400, 0)])]

@@ -38,7 +38,7 @@ def to(tmp_path: Path) -> Path:
     return tmp_path / "to"
 
 
-def test_the_state_is_there_jobs_before_scripts_and_nothing_that_is_being_written(state: Path, to: Path) -> None:
+def test_the_backup_has_jobs_before_scripts_and_no_file_that_is_being_written(state: Path, to: Path) -> None:
     made = make.state(to, state)
     with tarfile.open(made.path) as tar:
         assert tar.getnames() == ["job_state", "assoc_usage", "hash.1/job.1/script"]
@@ -48,7 +48,9 @@ def test_the_state_is_there_jobs_before_scripts_and_nothing_that_is_being_writte
     assert (again / "hash.1/job.1/script").read_text() == "#!/bin/sh"
 
 
-def test_files_that_go_meanwhile_are_left_out(state: Path, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_removed_during_the_backup_are_left_out(
+    state: Path, to: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add = make._add
 
     def slowly(tar: tarfile.TarFile, path: Path, name: str) -> None:
@@ -60,7 +62,7 @@ def test_files_that_go_meanwhile_are_left_out(state: Path, to: Path, monkeypatch
         assert tar.getnames() == ["job_state", "assoc_usage"]
 
 
-def test_no_state_is_no_backup(tmp_path: Path, to: Path) -> None:
+def test_without_a_state_no_backup_is_made(tmp_path: Path, to: Path) -> None:
     with pytest.raises(Failed, match="slurmctld has never run"):
         make.state(to, tmp_path / "none")
 
@@ -95,7 +97,7 @@ def run(tmp_path: Path, to: Path, dump: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def test_a_dump_is_kept_when_it_is_whole(tmp_path: Path, to: Path) -> None:
+def test_a_complete_dump_is_kept(tmp_path: Path, to: Path) -> None:
     done = run(tmp_path, to, "echo 'create table'; echo '-- Dump completed on 2026-11-23'")
     assert done.returncode == 0, done.stderr
     (made,) = to.glob("*.gz")
@@ -112,7 +114,7 @@ def test_a_dump_is_kept_when_it_is_whole(tmp_path: Path, to: Path) -> None:
         ("echo '-- Dump completed on 2026-11-23'; exit 3", "its output ends too early"),
     ],
 )
-def test_a_dump_that_fails_is_said_and_no_backup(tmp_path: Path, to: Path, dump: str, why: str) -> None:
+def test_a_failed_dump_is_reported_and_makes_no_backup(tmp_path: Path, to: Path, dump: str, why: str) -> None:
     done = run(tmp_path, to, dump)
     assert done.returncode == 1
     assert f"database: no backup: mariadb-dump: {why}" in done.stderr

@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_backup_is_compressed_private_summed_up_and_good(tmp_path: Path) -> None:
+def test_a_backup_is_compressed_private_checksummed_and_good(tmp_path: Path) -> None:
     made = written(tmp_path)
     assert gzip.decompress(made.path.read_bytes()) == b"create table\n" * 9999
     assert (made.made, made.size, made.is_good()) == (NIGHT, made.path.stat().st_size, True)
@@ -32,7 +32,7 @@ def test_a_backup_is_compressed_private_summed_up_and_good(tmp_path: Path) -> No
     assert backups(tmp_path, "state") == []
 
 
-def test_one_that_was_changed_or_cut_off_is_not_good(tmp_path: Path) -> None:
+def test_a_changed_or_truncated_backup_is_not_good(tmp_path: Path) -> None:
     made = written(tmp_path)
     content = made.path.read_bytes()
     for other in (content[:-1], content[:40] + b"x" + content[41:], b""):
@@ -40,7 +40,7 @@ def test_one_that_was_changed_or_cut_off_is_not_good(tmp_path: Path) -> None:
         assert not backups(tmp_path, "database")[0].is_good()
 
 
-def test_what_fails_on_the_way_leaves_nothing_and_the_old_ones(tmp_path: Path) -> None:
+def test_an_interrupted_backup_leaves_only_the_former_ones(tmp_path: Path) -> None:
     old = written(tmp_path)
     before = names(tmp_path)
     with suppress(KeyboardInterrupt), Writing(tmp_path, "database", NIGHT + 1, 0) as file:
@@ -50,7 +50,7 @@ def test_what_fails_on_the_way_leaves_nothing_and_the_old_ones(tmp_path: Path) -
     assert backups(tmp_path, "database") == [old]
 
 
-def test_what_a_killed_run_left_is_no_backup_and_goes_with_the_next(tmp_path: Path) -> None:
+def test_files_of_a_killed_run_are_no_backups_and_the_next_run_removes_them(tmp_path: Path) -> None:
     (tmp_path / ".database-20261101T023000Z.sql.gz.part").write_bytes(b"half")
     (tmp_path / "database-20261101T023000Z.sql.gz.sha256").write_text("killed before the file had its name\n")
     (tmp_path / "database-20261102T023000Z.sql.gz").write_bytes(b"killed while it was removed")
@@ -61,21 +61,23 @@ def test_what_a_killed_run_left_is_no_backup_and_goes_with_the_next(tmp_path: Pa
     assert names(tmp_path) == ["an-admins-own.sql.gz", "database-20261102T023000Z.sql.gz", made.path.name, sums]
 
 
-def test_the_newest_stay(tmp_path: Path) -> None:
+def test_the_newest_backups_are_kept(tmp_path: Path) -> None:
     made = [written(tmp_path, night) for night in (3, 1, 2)]
     assert keep(tmp_path, "database", 2) == [made[1].path.name]
     assert backups(tmp_path, "database") == [made[0], made[2]]
     assert len(names(tmp_path)) == 4
 
 
-def test_a_disk_without_room_is_left_as_it_is(tmp_path: Path) -> None:
+def test_no_backup_begins_on_a_disk_without_room(tmp_path: Path) -> None:
     found = os.statvfs(tmp_path)
     with pytest.raises(Failed, match=r"MiB free, and .* MiB are needed: make room there"):
         Writing(tmp_path, "database", NIGHT, found.f_bavail * found.f_frsize)
     assert names(tmp_path) == []
 
 
-def test_a_disk_that_becomes_full_meanwhile_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_becomes_full_during_a_backup_keeps_its_reserve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Writing(tmp_path, "database", NIGHT, 0) as file:
         monkeypatch.setattr(places, "RESERVE", 1 << 60)
         with pytest.raises(Failed, match="has become full"):
@@ -83,6 +85,6 @@ def test_a_disk_that_becomes_full_meanwhile_is_not_filled(tmp_path: Path, monkey
     assert names(tmp_path) == []
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(Failed, match=f"{tmp_path}/none is not there"):
         Writing(tmp_path / "none", "state", NIGHT, 0)

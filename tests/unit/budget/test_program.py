@@ -86,7 +86,7 @@ def test_the_table_has_every_budget_in_hours(node: Node) -> None:
     ]
 
 
-def test_an_account_is_shown_with_what_is_above_it(node: Node) -> None:
+def test_an_account_is_shown_with_the_accounts_above_it(node: Node) -> None:
     names = [line.split()[:2] for line in node.run("budget", "UA", "-A", "Part").stdout.splitlines()[1:]]
     assert names == [["red", "-"], ["part", "-"]]
     data = json.loads(node.run("budget", "UA", "-A", "red", "--json").stdout)
@@ -97,7 +97,7 @@ def test_an_account_is_shown_with_what_is_above_it(node: Node) -> None:
     ]
 
 
-def test_who_has_none_and_who_is_not_there(node: Node) -> None:
+def test_accounts_without_a_budget_and_unknown_accounts_are_named(node: Node) -> None:
     assert node.run("budget", "UA", "-A", "free").stdout == "Account free has no budget.\n"
     done = node.run("budget", "UA", "-A", "blue")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "budget: there is no account blue\n")
@@ -122,7 +122,7 @@ def test_the_plugin_gets_a_line_for_each_budget_that_an_account_is_charged_to(no
 
 
 @pytest.mark.parametrize("answer", ["", "{}", '{"shares": {"shares": [{"name": "red"}]}}'])
-def test_what_cannot_be_read_is_said_and_the_file_stays(node: Node, answer: str) -> None:
+def test_an_unreadable_answer_is_an_error_and_leaves_the_file_unchanged(node: Node, answer: str) -> None:
     file = node.folder / "budgets"
     file.write_text("as it was")
     (node.folder / "json").write_text(answer)
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_said_and_the_file_stays(node: Node, answer: str)
     assert file.read_text() == "as it was"
 
 
-def test_a_controller_that_is_away_is_named(node: Node) -> None:
+def test_a_controller_that_does_not_answer_is_named(node: Node) -> None:
     (node.folder / "down").touch()
     done = node.run("budget", "UA")
     assert (done.returncode, done.stderr) == (

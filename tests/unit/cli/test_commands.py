@@ -24,7 +24,7 @@ INVENTORY = ROOT / "inventory"
 FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
-def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:
+def test_check_counts_nodes_gpus_labs_and_partitions(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", INVENTORY / "skynet")
     assert said.code == 0
     lines = said.out.splitlines()
@@ -34,11 +34,11 @@ def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:
     ]
 
 
-def test_check_takes_one_file(gpupool: Callable[..., Any]) -> None:
+def test_check_accepts_one_file(gpupool: Callable[..., Any]) -> None:
     assert gpupool("check", SMALL / "inventory.yml").code == 0
 
 
-def test_check_speaks_json(gpupool: Callable[..., Any]) -> None:
+def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
     assert said.code == 2
     found = json.loads(said.out)
@@ -55,7 +55,7 @@ def test_check_speaks_json(gpupool: Callable[..., Any]) -> None:
     assert json.loads(gpupool("check", SMALL, "--json").out) == {"ok": True, "complaints": []}
 
 
-def test_check_reads_a_sites_own_promises(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_check_reads_the_promises_of_a_site(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     site = shutil.copytree(INVENTORY / "example", tmp_path / "site")
     assert gpupool("check", site).code == 0
     wrong = "name: mine\npromise: It runs\nsteps:\n  - submit: {user: u-visoin1}\n"
@@ -67,7 +67,7 @@ def test_check_reads_a_sites_own_promises(gpupool: Callable[..., Any], tmp_path:
     assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
 
 
-def test_words_in_brackets_are_no_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_words_in_brackets_are_not_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "[red]x.yml").write_text("nodes: '[bold]'\n")
     assert "[red]x.yml:1: error: nodes: must be a list, not '[bold]'" in gpupool("check", tmp_path).out
 
@@ -111,7 +111,7 @@ def test_render_shows_slurms_files_first_and_programs_last_by_name_and_size(gpup
         ("accounting.cfg", ["slurmdbd: QoS, accounts, users and their limits"]),
     ],
 )
-def test_render_prints_the_file_that_is_asked_for(gpupool: Callable[..., Any], name: str, paths: list[str]) -> None:
+def test_render_prints_the_requested_file(gpupool: Callable[..., Any], name: str, paths: list[str]) -> None:
     said = gpupool("render", INVENTORY / "example", "--file", name)
     assert said.code == 0
     shown = re.findall(r"^==> (?:control:)?(.*) \(", said.out, re.MULTILINE)
@@ -120,7 +120,7 @@ def test_render_prints_the_file_that_is_asked_for(gpupool: Callable[..., Any], n
         assert (ROOT / "gpupool/programs/arbiter/decide.py").read_text() in said.out
 
 
-def test_render_of_a_file_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_render_of_a_missing_file_is_refused(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     for where in ([], ["--out", tmp_path]):
         said = gpupool("render", SMALL, "--file", "slurm.cnof", *where)
         assert said.code == 2
@@ -128,25 +128,25 @@ def test_render_of_a_file_that_is_not_there(gpupool: Callable[..., Any], tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_render_of_a_file_that_another_node_has(gpupool: Callable[..., Any]) -> None:
+def test_render_of_a_file_of_another_node_is_refused(gpupool: Callable[..., Any]) -> None:
     said = gpupool("render", SMALL, "gpu-1", "--file", "slurmdbd.conf")
     assert said.code == 2
     assert said.err.startswith("gpu-1 has no file called slurmdbd.conf, but ctl has")
 
 
-def test_render_writes_the_files_that_are_asked_for(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_render_writes_the_requested_files(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     assert gpupool("render", SMALL, "--file", "gres.conf", "--out", tmp_path).code == 0
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "ctl/etc/slurm/gres.conf"]
 
 
-def test_render_prints_what_is_alike_once(gpupool: Callable[..., Any]) -> None:
+def test_render_prints_identical_files_once(gpupool: Callable[..., Any]) -> None:
     said = gpupool("render", SMALL)
     assert said.code == 0
     assert said.out.count(":/etc/hosts (") == 1
     assert "==> gpu-[1-2]:/etc/default/slurmd (root:root 0644, role compute) <==\n" in said.out
 
 
-def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_render_writes_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = gpupool("render", STORED, "--out", out)
     assert said.code == 0
@@ -163,7 +163,7 @@ def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> N
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_what_is_large_and_alike_is_one_file(
+def test_large_identical_files_are_one_file_on_disk(
     gpupool: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """/etc/hosts of n nodes on n nodes grows with the square of n; a second render changes only one of them."""
@@ -177,7 +177,7 @@ def test_what_is_large_and_alike_is_one_file(
     assert "other.example" not in first.read_text()
 
 
-def test_render_of_a_node_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_render_of_an_unknown_node_is_refused(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     said = gpupool("render", INVENTORY / "skynet", "sky3", "--out", tmp_path / "out")
     assert said.code == 2
     assert said.err.startswith("there is no node sky3 in skynet")
@@ -199,7 +199,9 @@ def test_the_schema_is_printed_for_editors(gpupool: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_the_schema_takes_what_check_takes(folder: str, gpupool: Callable[..., Any], schema: dict[str, Any]) -> None:
+def test_the_schema_accepts_every_inventory_that_check_accepts(
+    folder: str, gpupool: Callable[..., Any], schema: dict[str, Any]
+) -> None:
     whole = Draft202012Validator(schema)
     assert [error.message for error in whole.iter_errors(read(INVENTORY / folder).data)] == []
     printed = Draft202012Validator(json.loads(gpupool("schema").out))
@@ -218,7 +220,9 @@ def test_the_schema_takes_what_check_takes(folder: str, gpupool: Callable[..., A
         ("schema: 1", "schema: 2"),
     ],
 )
-def test_the_schema_refuses_what_check_refuses(old: str, new: str, tmp_path: Path, schema: dict[str, Any]) -> None:
+def test_the_schema_refuses_every_inventory_that_check_refuses(
+    old: str, new: str, tmp_path: Path, schema: dict[str, Any]
+) -> None:
     copied(SMALL, tmp_path, (old, new))
     assert list(Draft202012Validator(schema).iter_errors(read(tmp_path).data))
     assert examine(tmp_path).errors
@@ -242,7 +246,7 @@ def _models(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((name, model) for name, model in schema["$defs"].items() if model["type"] == "object")
 
 
-def test_init_writes_an_inventory_that_holds(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_init_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     site = tmp_path / "my-site"
     said = gpupool("init", site)
     assert said.code == 0
@@ -280,7 +284,7 @@ def test_init_overwrites_nothing(gpupool: Callable[..., Any], tmp_path: Path) ->
     assert gpupool("init", tmp_path / "empty").code == 0
 
 
-def test_a_files_order_says_nothing(tmp_path: Path) -> None:
+def test_the_number_and_order_of_files_have_no_effect(tmp_path: Path) -> None:
     """The cluster is the same in one file or many, whatever their names."""
     data = read(INVENTORY / "skynet").data
     (tmp_path / "all.yml").write_text(yaml.safe_dump(data, sort_keys=False))
@@ -291,7 +295,7 @@ def test_a_files_order_says_nothing(tmp_path: Path) -> None:
     assert entities(one) == entities(many)
 
 
-def test_help_and_version(gpupool: Callable[..., Any]) -> None:
+def test_help_and_version_are_printed(gpupool: Callable[..., Any]) -> None:
     assert gpupool("--version").out.startswith("gpupool 0")
     assert "check" in gpupool("--help").out
     assert gpupool("chekc").code == 2

@@ -55,11 +55,11 @@ def test_the_last_of_several_nodes_is_completed(completed: Callable[..., list[st
 @pytest.mark.parametrize(
     "inventory", ["no/such/inventory", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key"]
 )
-def test_an_inventory_that_does_not_load_completes_nothing_and_says_nothing(
+def test_an_invalid_inventory_completes_nothing_and_prints_nothing(
     completed: Callable[..., list[str]], inventory: object
 ) -> None:
     assert completed("plan", inventory, "--limit", "a") == []
 
 
-def test_the_option_that_installs_it_is_there(gpupool: Callable[..., Any]) -> None:
+def test_the_option_that_installs_completion_exists(gpupool: Callable[..., Any]) -> None:
     assert "--install-completion" in gpupool("--help").out

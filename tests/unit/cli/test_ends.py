@@ -26,7 +26,7 @@ def gpupool_alone(shell: str, *arguments: object, first: Path | None = None) -> 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [["check", SMALL], ["render", SMALL], ["schema"], ["--version"], ["--help"]])
-def test_a_full_disk_behind_the_output(arguments: list[object]) -> None:
+def test_a_full_disk_behind_the_output_is_one_line_and_exit_1(arguments: list[object]) -> None:
     done = gpupool_alone('"$@" > /dev/full', *arguments)
     assert (done.returncode, done.stderr) == (1, "cannot write the output: No space left on device\n")
 
@@ -38,7 +38,7 @@ def test_a_closed_output() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_a_reader_that_goes_away_is_told_nothing() -> None:
+def test_a_reader_that_closes_the_pipe_gets_no_error() -> None:
     done = gpupool_alone('"$@" | head -c 1', "schema")
     assert (done.stdout, done.stderr) == ("{", "")
 
@@ -50,7 +50,7 @@ def test_a_reader_that_goes_away_is_told_nothing() -> None:
         (["init", "{file}/below"], "{file}/below: Not a directory"),
     ],
 )
-def test_a_place_where_nothing_can_be_written(
+def test_a_folder_that_cannot_be_written_is_one_line(
     gpupool: Callable[..., Any], tmp_path: Path, arguments: list[object], message: str
 ) -> None:
     file = tmp_path / "file"

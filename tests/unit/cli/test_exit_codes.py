@@ -33,9 +33,7 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("init {}", "exists and is not empty"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_2_and_one_line(
-    gpupool: Callable[..., Any], line: str, message: str
-) -> None:
+def test_an_invalid_command_line_is_2_and_one_line(gpupool: Callable[..., Any], line: str, message: str) -> None:
     done = gpupool(*line.format(EXAMPLE).split())
     assert done.code == 2, done.err
     assert message in done.err.splitlines()[-1]
@@ -43,7 +41,7 @@ def test_a_command_line_that_makes_no_sense_is_2_and_one_line(
 
 
 @pytest.mark.parametrize("line", ["plan {} --limit nosuch", "apply {} --yes --limit nosuch"])
-def test_so_is_a_limit_that_selects_no_node(line: str, tmp_path: Path) -> None:
+def test_a_limit_that_selects_no_node_is_2(line: str, tmp_path: Path) -> None:
     done = gpupool_alone(line.format(EXAMPLE).split(), tmp_path)
     assert done.returncode == 2, done.stderr
     assert "--limit" in done.stderr.splitlines()[-1]
@@ -51,14 +49,14 @@ def test_so_is_a_limit_that_selects_no_node(line: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["plan", "plan {} --limti x", "plna {}", "rehearse {} --slurm 9", "plan {} --limit"])
-def test_so_is_one_that_cannot_be_read(gpupool: Callable[..., Any], line: str) -> None:
+def test_a_limit_that_cannot_be_read_is_2(gpupool: Callable[..., Any], line: str) -> None:
     assert gpupool(*line.format(EXAMPLE).split()).code == 2
 
 
 @pytest.mark.parametrize(
     "line", ["plan {} --on testbed", "apply {}", "testbed status {}", "testbed ssh {} login1", "testbed down {}"]
 )
-def test_what_cannot_be_done_here_is_1(gpupool: Callable[..., Any], line: str) -> None:
+def test_a_task_that_is_impossible_here_is_1(gpupool: Callable[..., Any], line: str) -> None:
     assert gpupool(*line.format(EXAMPLE).split()).code == 1
 
 
@@ -81,7 +79,7 @@ REFUSED = HostReport(False, "Slurm configuration: refused, jobs would end: 7", C
     ],
     ids=["nothing to change", "something would change", "a change that is refused"],
 )
-def test_a_plan_says_by_its_code_what_an_apply_would_come_to(
+def test_the_exit_code_of_a_plan_predicts_the_apply(
     gpupool: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     hosts: tuple[HostReport, ...],

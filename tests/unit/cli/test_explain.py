@@ -13,7 +13,7 @@ def values(done: Any) -> dict[str, tuple[str, int | None]]:
     return {entry["key"]: (entry["value"], entry["line"]) for entry in one["values"]}
 
 
-def test_a_node_has_its_entry_its_hardware_and_what_slurm_is_told(gpupool: Callable[..., Any]) -> None:
+def test_a_node_has_its_entry_its_hardware_and_its_values_in_slurm(gpupool: Callable[..., Any]) -> None:
     found = values(gpupool("explain", SMALL, "gpu-2", "--json"))
     assert found["address"] == ("10.90.2.2", 9)
     assert found["gpus"] == ("a40: 8", 9)
@@ -21,7 +21,7 @@ def test_a_node_has_its_entry_its_hardware_and_what_slurm_is_told(gpupool: Calla
     assert found["RealMemory"] == ("508559M", None)
 
 
-def test_a_partition_has_defaults_that_are_no_line(gpupool: Callable[..., Any]) -> None:
+def test_defaults_of_a_partition_have_no_line(gpupool: Callable[..., Any]) -> None:
     found = values(gpupool("explain", SMALL, "all", "--json"))
     assert found["max_time"] == ("2d", 20)
     assert found["tier"] == ("1", None)
@@ -29,7 +29,7 @@ def test_a_partition_has_defaults_that_are_no_line(gpupool: Callable[..., Any]) 
     assert found["accounts"] == ("red, blue", None)
 
 
-def test_what_becomes_of_preempted_jobs_comes_from_the_cluster_or_the_qos(gpupool: Callable[..., Any]) -> None:
+def test_the_preempt_action_comes_from_the_cluster_or_the_qos(gpupool: Callable[..., Any]) -> None:
     found = values(gpupool("explain", INVENTORY / "skynet", "user-overcap", "--json"))
     assert found["preemptable"][0] == "true"
     assert found["preempt_action"] == ("requeue", 75)
@@ -38,7 +38,7 @@ def test_what_becomes_of_preempted_jobs_comes_from_the_cluster_or_the_qos(gpupoo
     assert "preempt_action" not in found
 
 
-def test_a_name_of_an_account_and_a_partition_is_both(gpupool: Callable[..., Any]) -> None:
+def test_a_name_of_both_an_account_and_a_partition_shows_both(gpupool: Callable[..., Any]) -> None:
     said = gpupool("explain", SMALL, "red")
     assert (said.code, [line for line in said.out.splitlines() if not line.startswith(" ")]) == (
         0,
@@ -59,7 +59,7 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
         (["all", "max_tme"], "all has no key 'max_tme' that says anything (did you mean max_time?)"),
     ],
 )
-def test_what_is_not_there_is_said(gpupool: Callable[..., Any], arguments: list[str], error: str) -> None:
+def test_an_unknown_name_is_an_error(gpupool: Callable[..., Any], arguments: list[str], error: str) -> None:
     said = gpupool("explain", SMALL, *arguments)
     assert (said.code, said.out, said.err.strip()) == (2, "", error)
 

@@ -30,7 +30,7 @@ REPORT = Report(
 )
 
 
-def test_nodes_are_summed_up_by_what_it_costs_and_the_dearest_comes_first() -> None:
+def test_nodes_are_grouped_by_cost_with_the_most_expensive_first() -> None:
     assert summary(REPORT) == [
         "1 node: drain, 2 jobs wait for it",
         "1 node: restart slurmd",
@@ -40,7 +40,7 @@ def test_nodes_are_summed_up_by_what_it_costs_and_the_dearest_comes_first() -> N
     assert jobs(REPORT) == ["a4: 33 of u-kira1, 34 of u-kira1"]
 
 
-def test_a_program_reads_the_same() -> None:
+def test_the_json_has_the_same_effects() -> None:
     hosts = REPORT.as_dict()["hosts"]
     assert {name: host["effect"] for name, host in hosts.items()} == {
         "ctl": "reconfigure", "a1": "restart slurmd", "a2": "nothing", "a3": "nothing", "a4": "drain", "a5": "nothing"
@@ -65,12 +65,12 @@ def test_a_page_has_the_summary_as_a_table_and_diffs_that_stay_in_their_fences()
     assert page.count("/etc/hosts") == 1, "the same change of several nodes is there once"
 
 
-def test_what_a_node_names_is_no_markup_of_the_page() -> None:
+def test_names_of_files_are_not_markup_of_the_page() -> None:
     page = markdown(Report({"a1": host(change_of("Files | /srv/<b>x</b>`y`"))}, 1.0), "1 node")
     assert "\\<b\\>x\\</b\\>\\`y\\`" in page
 
 
-def test_effects_of_one_node_are_told_together() -> None:
+def test_effects_of_one_node_are_combined() -> None:
     assert together([NOTHING, NOTHING]) == NOTHING
     assert together([RECONFIGURE, NOTHING, RESTART, RECONFIGURE]) == Effect("reconfigure, restart slurmd")
     drained = together([Effect("drain", ("1 of u-a",)), Effect("drain", ("1 of u-a", "2 of u-b"))])

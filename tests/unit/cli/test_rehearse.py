@@ -60,7 +60,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     return on
 
 
-def test_kept_promises_end_well(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_kept_promises_are_exit_0(stage: Stage, gpupool: Callable[..., Any]) -> None:
     done = gpupool("rehearse", SKYNET)
     assert done.code == 0
     assert "kept      cap " in done.out
@@ -79,7 +79,7 @@ def test_a_broken_promise_is_exit_1(stage: Stage, gpupool: Callable[..., Any]) -
     assert stage.stopped == 1
 
 
-def test_json_is_all_that_a_program_reads(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_with_json_nothing_else_is_printed(stage: Stage, gpupool: Callable[..., Any]) -> None:
     stage.broken = True
     done = gpupool("rehearse", SKYNET, "--json")
     assert done.code == 1
@@ -104,7 +104,7 @@ def test_the_report_is_two_files(stage: Stage, gpupool: Callable[..., Any], tmp_
     assert sorted(path.name for path in folder.iterdir()) == ["index.html", "mine.txt", "rehearsal.json"]
 
 
-def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
+def test_a_report_that_cannot_be_written_is_refused_before_the_twin_starts(
     stage: Stage, gpupool: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -115,7 +115,7 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
 
 
 @pytest.mark.parametrize("wrong", [KeyboardInterrupt(), TwinError("slurmctld died"), RuntimeError("ours")])
-def test_nothing_is_left_behind_whatever_happens(
+def test_the_twin_is_removed_after_every_end(
     wrong: BaseException, stage: Stage, gpupool: Callable[..., Any], tmp_path: Path
 ) -> None:
     stage.wrong = wrong
@@ -131,7 +131,7 @@ def test_nothing_is_left_behind_whatever_happens(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_half_written_report_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_report_leaves_the_former_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpupool.rehearsal.report import files as page_files
 
     rehearsed = rehearsal()
@@ -143,7 +143,7 @@ def test_a_half_written_report_is_none(tmp_path: Path, monkeypatch: pytest.Monke
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_twin_that_is_kept_is_named(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_a_kept_twin_is_named(stage: Stage, gpupool: Callable[..., Any]) -> None:
     done = gpupool("rehearse", SKYNET, "--keep")
     assert done.code == 0
     assert stage.stopped == 0
@@ -151,7 +151,7 @@ def test_a_twin_that_is_kept_is_named(stage: Stage, gpupool: Callable[..., Any])
     assert "docker exec -it gpupool-twin-1 bash" in done.err
 
 
-def test_what_if(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_change_is_rehearsed_with_its_new_lab(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:
     done = gpupool("rehearse", SKYNET, "--with", ROOT / "docs" / "what-if.yml", "--report", tmp_path)
     assert done.code == 0
     assert "new-lab" in stage.started[0]["cluster"].accounts
@@ -160,7 +160,7 @@ def test_what_if(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> N
     assert "with what-if.yml" in html
 
 
-def test_another_slurm_and_some_promises_only(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_options_choose_the_release_and_the_promises(stage: Stage, gpupool: Callable[..., Any]) -> None:
     done = gpupool("rehearse", SKYNET, "--slurm", "26.05", "--only", "cap, per-user")
     assert done.code == 0
     assert stage.started[0]["version"] == "26.05"
@@ -169,7 +169,7 @@ def test_another_slurm_and_some_promises_only(stage: Stage, gpupool: Callable[..
     assert "Slurm 26.05" in done.out
 
 
-def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_the_promises_of_a_site_are_rehearsed_too(stage: Stage, gpupool: Callable[..., Any]) -> None:
     assert gpupool("rehearse", ROOT / "inventory" / "example").code == 0
     assert [promise.key for promise in stage.asked["extra"]] == ["debug-goes-first"]
 
@@ -182,7 +182,7 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
         (["--with", "nowhere.yml"], "nowhere.yml:1: error: cannot be read: No such file or directory"),
     ],
 )
-def test_slips_are_exit_2_and_start_nothing(
+def test_invalid_arguments_are_exit_2_and_start_no_twin(
     arguments: list[str], message: str, stage: Stage, gpupool: Callable[..., Any]
 ) -> None:
     done = gpupool("rehearse", SKYNET, *arguments)
@@ -191,14 +191,14 @@ def test_slips_are_exit_2_and_start_nothing(
     assert stage.started == []
 
 
-def test_another_slurm_is_one_of_three(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_another_release_than_the_three_is_refused(stage: Stage, gpupool: Callable[..., Any]) -> None:
     done = gpupool("rehearse", SKYNET, "--slurm", "23.02")
     assert done.code == 2
     assert all(word in done.err for word in ("'--slurm'", "'23.02'", "'22.05'", "'24.11'", "'26.05'"))
     assert stage.started == []
 
 
-def test_a_broken_inventory_is_said_as_check_says_it(stage: Stage, gpupool: Callable[..., Any]) -> None:
+def test_a_broken_inventory_prints_the_complaints_of_check(stage: Stage, gpupool: Callable[..., Any]) -> None:
     broken = Path(__file__).parents[1] / "cluster" / "broken" / "typo_key"
     done = gpupool("rehearse", broken)
     assert done.code == 2
@@ -206,7 +206,7 @@ def test_a_broken_inventory_is_said_as_check_says_it(stage: Stage, gpupool: Call
     assert stage.started == []
 
 
-def test_without_docker_it_says_what_to_install(
+def test_without_docker_the_error_names_what_to_install(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

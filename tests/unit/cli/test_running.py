@@ -56,7 +56,7 @@ def test_the_last_line(hosts: tuple[HostReport, ...], plan_says: str, apply_says
     ("hosts", "code", "message"),
     [((RIGHT,), 0, "1 node: nothing to change"), ((RIGHT, AWAY), 1, "2 nodes: nothing to change on 1, 1 failed")],
 )
-def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
+def test_apply_that_asks_fails_if_a_node_was_unreachable(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, message: str
 ) -> None:
     for module in (apply, plan):
@@ -69,7 +69,7 @@ def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
     assert gpupool("plan", "anything").out.splitlines()[-1] == f"{message} (2.0 s)"
 
 
-def test_what_is_left_to_another_system_is_said_and_is_no_change(
+def test_entities_left_to_another_system_are_printed_and_are_no_change(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = HostReport(True, None, (), 9, 1.0, ("left in slurmdbd: account other",))

@@ -34,16 +34,16 @@ def completing(line: str) -> set[str]:
     return loaded(_GPUPOOL_COMPLETE="complete_bash", COMP_WORDS="\n".join(words), COMP_CWORD=str(len(words) - 1))
 
 
-def test_the_version_is_printed_without_them() -> None:
+def test_the_version_is_printed_without_those_modules() -> None:
     assert loaded("--version") == set()
 
 
 @pytest.mark.parametrize("line", ["re", "rehearse x --slurm 2", "testbed s", *(f"{name} --" for name in COMMANDS)])
-def test_commands_and_options_are_completed_without_them(line: str) -> None:
+def test_commands_and_options_are_completed_without_those_modules(line: str) -> None:
     assert completing(line) == set()
 
 
-def test_nodes_are_completed_by_reading_the_entries_of_nodes_alone() -> None:
+def test_completion_of_nodes_reads_only_the_entries_of_nodes() -> None:
     assert completing(f"plan {INVENTORY / 'skynet'} --limit a40") == {"ClusterShell", "yaml"}
 
 
@@ -52,6 +52,6 @@ def test_a_check_reads_and_prints() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_lists_of_commands_say_what_each_of_them_does(name: str) -> None:
+def test_lists_of_commands_have_the_first_sentence_of_each_help(name: str) -> None:
     first, _, _ = (imported(name).help or "").partition("\n\n")
     assert " ".join(first.split()) == COMMANDS[name]

@@ -24,7 +24,7 @@ def test_an_inventory_has_the_files_of_its_folders(inventory: Path) -> None:
     assert load(inventory / "inventory.yml").attached == {}
 
 
-def test_a_file_that_cannot_be_put_is_named(inventory: Path) -> None:
+def test_a_file_that_cannot_be_installed_is_named(inventory: Path) -> None:
     (inventory / "wiki" / "a b.html").write_text("")
     (inventory / "wiki" / "logo.png").write_bytes(b"\x89PNG")
     (inventory / "wiki" / "large.txt").write_text("x" * 1_000_001)

@@ -33,7 +33,7 @@ def complaints(base: Path, folder: Path, backup: str, *more: tuple[str, str]) ->
         ("{keep: 3}", "slurm.backup.to: is missing"),
     ],
 )
-def test_a_place_of_the_nodes_own(backup: str, shown: str, tmp_path: Path) -> None:
+def test_only_a_separate_directory_of_a_node_is_accepted(backup: str, shown: str, tmp_path: Path) -> None:
     found = complaints(SMALL, tmp_path, backup)
     assert (shown in found) if shown else found == ""
 
@@ -52,7 +52,7 @@ MOUNTED = ('plain, mount_on: "gpu-1", squash: all', 'plain, mount_on: "ctl", squ
         ("/srv/scratch/backup", "", "storage.purge removes old files below /mnt/scratch"),
     ],
 )
-def test_a_place_on_an_export(to: str, plain: str, shown: str, tmp_path: Path) -> None:
+def test_a_directory_on_an_export_is_accepted_or_refused(to: str, plain: str, shown: str, tmp_path: Path) -> None:
     old, new = MOUNTED
     found = complaints(STORED, tmp_path, f"{{to: {to}}}", *([(old, new.format(plain))] if plain else []))
     assert (shown in found) if shown else found == ""

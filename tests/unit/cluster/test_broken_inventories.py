@@ -38,7 +38,9 @@ def check(tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_check_says_it_at_its_line(case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_prints_each_complaint_with_its_line(
+    case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(HERE / "broken")
     said = gpupool("check", case)
     assert said.code == 2
@@ -48,7 +50,7 @@ def test_check_says_it_at_its_line(case: str, gpupool: Callable[..., Any], monke
 
 
 @pytest.mark.parametrize("case", [*BROKEN, "nowhere"])
-def test_render_says_the_same_and_writes_nothing(
+def test_render_prints_the_same_complaints_and_writes_nothing(
     case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(HERE / "broken")
@@ -60,14 +62,14 @@ def test_render_says_the_same_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_not_there(gpupool: Callable[..., Any]) -> None:
+def test_a_missing_file_is_an_error(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", "nowhere")
     assert said.code == 2
     words = "nowhere:1: error: there is no such file or folder (`gpupool init NAME` creates an example inventory)"
     assert said.out.splitlines() == ["1 error, 0 warnings", words]
 
 
-def test_the_command_itself_ends_so() -> None:
+def test_the_installed_command_has_the_same_exit_code() -> None:
     """Once in a separate process, with the installed command."""
     command = [str(Path(sys.executable).parent / "gpupool"), "check", "broken/typo_key"]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
@@ -79,12 +81,12 @@ def test_the_command_itself_ends_so() -> None:
 
 
 @pytest.mark.parametrize("text", [SMALL, STORED], ids=["small", "stored"])
-def test_the_inventory_without_slips_holds(text: str, check: Callable[[str], list[str]]) -> None:
+def test_the_inventory_without_slips_is_valid(text: str, check: Callable[[str], list[str]]) -> None:
     assert check(text) == []
 
 
 @pytest.mark.parametrize("folder", ["broken/caps_above_the_gpus", "broken/tab_in_yaml"])
-def test_load_raises_all_of_it(folder: str) -> None:
+def test_load_raises_all_complaints_at_once(folder: str) -> None:
     with pytest.raises(InventoryError) as raised:
         load(HERE / folder)
     assert str(raised.value).endswith((HERE / folder / "expected.txt").read_text().strip().partition("/")[2])
@@ -110,7 +112,7 @@ CASES = list(_cases())
 
 
 @pytest.mark.parametrize("slip", CASES)
-def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
+def test_every_slip_has_a_complaint(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
     whole = {"small": SMALL, "stored": STORED}[slip.get("in", "small")]
     for change in filter(None, (slip, slip.get("also"))):
         assert change["old"] in whole
@@ -125,7 +127,7 @@ def test_every_check_has_a_slip() -> None:
     assert {check.__name__ for check in CHECKS} == set(SLIPS) - {"shape"}
 
 
-def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
+def test_all_complaints_are_reported_at_once(check: Callable[[str], list[str]]) -> None:
     """A typo, a wrong type, a duplicate address and an unknown account: one check reports all four."""
     text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
     said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
@@ -137,7 +139,7 @@ def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
     ]
 
 
-def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[str]]) -> None:
+def test_two_users_with_one_id_do_not_share_a_home(check: Callable[[str], list[str]]) -> None:
     text = STORED.replace("name: ann", "name: ann@a.org").replace("name: bob", "name: ann@b.org")
     assert check(text.replace("/home/{user}", "/home/{domain}/{id}")) == []
     (said,) = check(text.replace("/home/{user}", "/home/{id}"))
@@ -145,7 +147,7 @@ def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[st
 
 
 @pytest.mark.parametrize(("kind", "least"), [("mirror", 2), ("raidz1", 2), ("raidz2", 3), ("raidz3", 4)])
-def test_a_group_of_disks_has_at_least_what_zfs_needs(kind: str, least: int, check: Callable[[str], list[str]]) -> None:
+def test_a_vdev_has_at_least_the_disks_that_zfs_needs(kind: str, least: int, check: Callable[[str], list[str]]) -> None:
     def said(many: int) -> list[str]:
         vdev = f"{{kind: {kind}, disks: [{', '.join(f'/dev/disk/by-id/x{n}' for n in range(many))}]}}"
         return check(STORED.replace("at: /zfs/fast}", f"at: /zfs/fast, vdevs: [{vdev}]}}"))
@@ -161,13 +163,13 @@ def test_a_group_of_disks_has_at_least_what_zfs_needs(kind: str, least: int, che
         *["people", "docker", "sudo", "users"],
     ],
 )
-def test_no_user_and_no_lab_is_called_as_the_system_calls_its_own(name: str, check: Callable[[str], list[str]]) -> None:
+def test_no_user_or_lab_has_the_name_of_a_system_user(name: str, check: Callable[[str], list[str]]) -> None:
     for people in (SMALL.replace("name: ann", f"name: {name}"), re.sub(r"\bblue\b", name, SMALL)):
         (said,) = check(people)
         assert f"{name} is a system user or group on every node (choose another name)" in said
 
 
-def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
+def test_a_complaint_about_a_private_key_does_not_contain_it(check: Callable[[str], list[str]]) -> None:
     # in two parts, so that searches for keys do not find it
     key = '"-----BEGIN OPENSSH PRIVATE KEY' + '-----\\nb3BlbnNz\\n"'
     (said,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
@@ -175,7 +177,7 @@ def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> Non
     assert "b3Blb" not in said
 
 
-def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_an_unreadable_file_does_not_hide_complaints_about_others(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("accounts: [\n")
     (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
     said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
@@ -183,14 +185,14 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
     assert said[1:] == ["b.yml:10: error: nodez: unknown key (did you mean nodes?)"]
 
 
-def test_keys_of_two_files_that_both_say_them(tmp_path: Path) -> None:
+def test_a_key_in_two_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("\nqos: {}\n")
     said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
     assert said == [f"b.yaml:2: error: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_a_complaint(tmp_path: Path) -> None:
     (tmp_path / "a.yml").mkdir()
     (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
     (tmp_path / "c.yml").write_text("- a list\n")
@@ -209,7 +211,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_no_text_takes_the_whole_stack(bomb: str, tmp_path: Path) -> None:
+def test_no_text_exhausts_the_stack(bomb: str, tmp_path: Path) -> None:
     """The YAML library would end the process with no output."""
     (tmp_path / "x.yml").write_text(BOMBS[bomb])
     assert examine(tmp_path).errors
@@ -227,7 +229,7 @@ YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(YAML, st.text(max_size=60)))
-def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
+def test_no_text_raises_a_traceback(text: str, tmp_path: Path) -> None:
     file = tmp_path / "x.yml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     loaded = examine(file)
@@ -237,7 +239,7 @@ def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
-def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
+def test_no_typing_error_raises_a_traceback(data: st.DataObject, text: str, tmp_path: Path) -> None:
     """A few characters of a valid inventory removed or replaced: files or complaints, never a traceback."""
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))

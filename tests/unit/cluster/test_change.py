@@ -46,7 +46,7 @@ def test_a_new_lab_on_a_new_node() -> None:
     assert after.accounts["new-lab"].limits.group.gpu == 8
 
 
-def test_a_different_cap_leaves_the_rest_of_the_lab(skynet_with: Callable[[str], Any]) -> None:
+def test_a_different_cap_keeps_the_rest_of_the_lab(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("accounts:\n- {name: wu-lab, contributed_gpus: 2}\n- {name: tail-lab, contributed_gpus: 10}\n")
     assert not loaded.errors
     before, after = load(SKYNET).accounts, loaded.cluster.accounts
@@ -61,7 +61,7 @@ def test_a_different_cap_leaves_the_rest_of_the_lab(skynet_with: Callable[[str],
     }
 
 
-def test_what_is_taken_out_is_gone(skynet_with: Callable[[str], Any]) -> None:
+def test_removed_entries_are_absent(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("partitions: [{name: user-overcap, remove: true}]\npreemption: {arbiter: {remove: true}}\n")
     assert not loaded.errors
     assert "user-overcap" not in loaded.cluster.partitions
@@ -69,7 +69,7 @@ def test_what_is_taken_out_is_gone(skynet_with: Callable[[str], Any]) -> None:
     assert "overcap" in loaded.cluster.partitions
 
 
-def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> None:
+def test_a_row_of_nodes_is_found_by_its_written_name(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("nodes: [{name: 'a40-[01-04]', features: [new]}]\n")
     assert not loaded.errors
     assert [name for name, node in loaded.cluster.nodes.items() if "new" in node.features] == [
@@ -121,7 +121,7 @@ def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> No
         ("\tnodes: 3\n", "change.yml:1: error: tab in the indentation (YAML needs spaces)"),
     ],
 )
-def test_mistakes_are_said_at_the_lines_of_the_change(
+def test_mistakes_are_reported_at_the_lines_of_the_change(
     change: str, message: str, skynet_with: Callable[[str], Any]
 ) -> None:
     loaded = skynet_with(change)
@@ -129,19 +129,19 @@ def test_mistakes_are_said_at_the_lines_of_the_change(
     assert any(line.startswith(message) for line in _said(loaded))
 
 
-def test_two_changes_of_one_entry_are_a_slip(skynet_with: Callable[[str], Any]) -> None:
+def test_two_changes_of_one_entry_are_refused(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("accounts:\n- {name: wu-lab, fairshare: 1}\n- {name: wu-lab, fairshare: 2}\n")
     (said,) = _said(loaded)
     assert said == "change.yml:3: error: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
 
 
-def test_a_change_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_missing_change_is_an_error(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     said = gpupool("check", SKYNET, "--with", tmp_path / "none.yml")
     assert said.code == 2
     assert f"{tmp_path}/none.yml:1: error: cannot be read: No such file or directory" in said.out
 
 
-def test_check_tells_of_the_changed_cluster(gpupool: Callable[..., Any]) -> None:
+def test_check_counts_the_changed_cluster(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", SKYNET, "--with", ROOT / "docs" / "what-if.yml")
     assert said.code == 0
     assert said.out.splitlines()[-1].startswith("skynet: 53 nodes, 37 of them compute: 292 GPUs, 2184 CPUs; 15 labs")
@@ -191,7 +191,7 @@ def _text(folder: Path, name: str, data: dict[str, Any]) -> Path:
 
 
 @given(_files, _files)
-def test_a_change_made_twice_is_made_once(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_a_change_applied_twice_has_the_effect_of_one(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     change = _text(folder, "new.yml", new)
     once = merge(read(_text(folder, "old.yml", old)), change)
     if not once.located:
@@ -200,7 +200,9 @@ def test_a_change_made_twice_is_made_once(folder: Path, old: dict[str, Any], new
 
 
 @given(_files, _files)
-def test_every_line_of_the_result_is_of_one_of_the_two(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_every_line_of_the_result_comes_from_one_of_the_two_files(
+    folder: Path, old: dict[str, Any], new: dict[str, Any]
+) -> None:
     change = _text(folder, "new.yml", new)
     laid = merge(read(_text(folder, "old.yml", old)), change)
     assert set(laid.places) == set(_paths(laid.data))
@@ -210,7 +212,7 @@ def test_every_line_of_the_result_is_of_one_of_the_two(folder: Path, old: dict[s
 
 
 @given(_files)
-def test_a_change_on_nothing_is_itself(folder: Path, new: dict[str, Any]) -> None:
+def test_a_change_of_an_empty_inventory_is_the_change(folder: Path, new: dict[str, Any]) -> None:
     change = _text(folder, "new.yml", new)
     laid = merge(Text(), change)
     alone = read(change)
@@ -235,7 +237,7 @@ def _blocks() -> list[str]:
     return re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs" / "rehearsal.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_changes_of_the_page_can_be_made(skynet_with: Callable[[str], Any]) -> None:
+def test_the_changes_in_the_docs_can_be_applied(skynet_with: Callable[[str], Any]) -> None:
     changes = [block for block in _blocks() if not block.startswith("name:")]
     assert len(changes) == 2
     for change in changes:
@@ -243,7 +245,7 @@ def test_the_changes_of_the_page_can_be_made(skynet_with: Callable[[str], Any]) 
     assert yaml.safe_load(changes[0]) == read(ROOT / "docs" / "what-if.yml").data
 
 
-def test_the_own_promise_of_the_page_can_be_tried(tmp_path: Path) -> None:
+def test_the_promise_in_the_docs_can_be_read(tmp_path: Path) -> None:
     (own,) = (block for block in _blocks() if block.startswith("name:"))
     (tmp_path / "rehearsal").mkdir()
     (tmp_path / "rehearsal" / "own.yml").write_text(own)

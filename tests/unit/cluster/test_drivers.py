@@ -84,13 +84,13 @@ def test_a_wrong_driver_is_refused_with_its_reason(choice: str, skynet: Callable
 
 
 @pytest.mark.parametrize("choice", WRONG)
-def test_a_reason_comes_with_what_to_do(choice: str, skynet: Callable[[str], list[str]]) -> None:
+def test_a_reason_has_a_hint(choice: str, skynet: Callable[[str], list[str]]) -> None:
     written, reason = WRONG[choice]
     (error,) = [error for error in skynet(written) if reason in error]
     assert error.endswith(")") or reason.startswith("needs CUDA")
 
 
-def test_two_models_of_one_type_are_one_complaint(skynet: Callable[[str], list[str]]) -> None:
+def test_two_models_of_one_type_have_one_complaint(skynet: Callable[[str], list[str]]) -> None:
     (error,) = skynet('driver_branch: "590", repository: site')
     assert "titan_x" in error
 
@@ -123,7 +123,7 @@ def driver_of(cluster: Cluster, gpu: str) -> tuple[str | None, str | None]:
     return driver.branch, driver.promised or driver.cuda
 
 
-def test_an_override_keeps_what_it_does_not_say_except_the_version(tmp_path: Path) -> None:
+def test_an_override_inherits_its_other_keys_except_the_version(tmp_path: Path) -> None:
     choice = (
         'driver_branch: "550", version: 550.163.01-2, cuda: "12.2", '
         'overrides: [{where: "@gpu:a40", driver_branch: "535"}, {where: "@gpu:2080_ti", module: open}]'
@@ -136,7 +136,7 @@ def test_an_override_keeps_what_it_does_not_say_except_the_version(tmp_path: Pat
     assert len(a40.nodes) + len(turing.nodes) + len(others.nodes) == len(cluster.having("compute"))
 
 
-def test_programs_of_a_newer_cuda_than_a_gpu_knows_are_warned_of(tmp_path: Path) -> None:
+def test_a_newer_cuda_than_a_gpu_supports_is_a_warning(tmp_path: Path) -> None:
     folder = inventories.copied(
         SKYNET, tmp_path / "skynet", (CHOSEN, 'driver_branch: "580", cuda: "13.0", repository: site')
     )
@@ -154,7 +154,7 @@ def test_programs_of_a_newer_cuda_than_a_gpu_knows_are_warned_of(tmp_path: Path)
         ("https://packages.example.org/key.asc", "is not an armored public key"),
     ],
 )
-def test_a_repository_has_the_public_key_itself(key: str, reason: str, tmp_path: Path) -> None:
+def test_a_repository_contains_its_public_key(key: str, reason: str, tmp_path: Path) -> None:
     text = (inventories.SMALL / "inventory.yml").read_text()
     repository = f'{{url: "https://packages.example.org", suite: ./, key: "{key}"}}'
     (tmp_path / "inventory.yml").write_text(f"{text}software: {{repositories: {{site: {repository}}}}}\n")
@@ -162,7 +162,7 @@ def test_a_repository_has_the_public_key_itself(key: str, reason: str, tmp_path:
     assert f"software.repositories.site.key: {reason}" in error or reason in error
 
 
-def test_a_cluster_whose_gpus_have_no_driver_is_not_asked_for_one(tmp_path: Path) -> None:
+def test_a_cluster_whose_gpus_have_no_driver_needs_no_choice(tmp_path: Path) -> None:
     folder = inventories.copied(
         SKYNET, tmp_path / "skynet", (CHOSEN, 'driver_branch: "590"'), ("driver: nvidia", "driver: fake")
     )

@@ -16,12 +16,12 @@ ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=2
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.sampled_from([1, 2, 3]))
-def test_a_range_comes_back(first: int, count: int, width: int) -> None:
+def test_a_range_survives_expand_and_fold(first: int, count: int, width: int) -> None:
     names = [f"n-{number:0{width}}" for number in range(first, first + count + 1)]
     assert expand(str(NodeSet.fromlist(names))) == names or len({len(name) for name in names}) > 1
 
 
-def test_a_range_keeps_its_zeros() -> None:
+def test_a_range_keeps_its_leading_zeros() -> None:
     assert expand("a40-[08-11]") == ["a40-08", "a40-09", "a40-10", "a40-11"]
     assert expand("clippy") == ["clippy"]
     assert expand("10.66.1.[9-10]") == ["10.66.1.9", "10.66.1.10"]
@@ -37,11 +37,11 @@ def test_a_range_keeps_its_zeros() -> None:
         ("r[1-20,31-40]n[1-3]", 90),
     ],
 )
-def test_a_range_with_commas_is_added_up(text: str, many: int) -> None:
+def test_ranges_separated_by_commas_are_joined(text: str, many: int) -> None:
     assert len(expand(text)) == many
 
 
-def test_a_range_that_is_too_large_is_told_its_size() -> None:
+def test_a_range_that_is_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(ValueError, match="is a range of 200100 nodes; the maximum is 100000"):
         expand("a[1-1000]b[1-200],c[1-100]")
 
@@ -57,7 +57,7 @@ def refusal(attempt: Callable[[], object]) -> str | None:
 
 @settings(max_examples=300)
 @given(ANYTHING)
-def test_a_range_is_names_or_words(text: str) -> None:
+def test_a_range_is_expanded_or_refused_with_its_text(text: str) -> None:
     words = refusal(lambda: expand(text))
     assert words is None or repr(text) in words
 
@@ -67,7 +67,7 @@ CLUSTER = cluster_at(SMALL)
 
 @settings(max_examples=300)
 @given(ANYTHING)
-def test_a_selector_is_nodes_or_words(text: str) -> None:
+def test_a_selector_is_resolved_or_refused_with_its_text(text: str) -> None:
     words = refusal(lambda: CLUSTER.select(text))
     assert words is None or repr(text) in words
 
@@ -94,17 +94,17 @@ def test_selectors(selector: str, names: str) -> None:
 
 
 @pytest.mark.parametrize("selector", ["@compute!gpu-1,gpu-2", "@compute!gpu-[1,2],ctl", "ctl,@compute!gpu-1,"])
-def test_a_comma_after_what_is_left_out_is_refused(selector: str) -> None:
+def test_a_comma_after_an_excluded_node_is_refused(selector: str) -> None:
     with pytest.raises(ValueError, match="the comma after ! adds"):
         CLUSTER.select(selector)
 
 
-def test_each_node_that_is_left_out_has_its_own_mark() -> None:
+def test_each_excluded_node_has_its_own_mark() -> None:
     assert CLUSTER.select("@*!gpu-1!ctl") == {"gpu-2"}
     assert CLUSTER.select("@*!gpu-[1,2]") == {"ctl"}
 
 
-def test_what_is_selected_stands_in_the_inventorys_order() -> None:
+def test_selected_nodes_have_the_order_of_the_inventory() -> None:
     entries = [NodeEntry(name=name, roles=("compute",)) for name in ("z", "b10", "b9", "a")]
     node_table = NodeTable([ExpandedNode(entry.name, None, entry, ("nodes", i)) for i, entry in enumerate(entries)])
     assert node_table.select("@compute") == ("z", "b10", "b9", "a")
@@ -119,7 +119,7 @@ def test_a_group_and_a_feature_are_the_nodes_that_have_the_name(tmp_path: Path) 
     assert cluster.select("@feature:quiet!@group:pair") == {"gpu-2"}
 
 
-def test_addresses_go_to_the_names_in_the_order_they_are_written(tmp_path: Path) -> None:
+def test_addresses_belong_to_the_names_in_written_order(tmp_path: Path) -> None:
     pairs = ('gpu-[1-2]", address: "10.90.2.[1-2]"', 'gpu-[2,1],big-1", address: "10.90.2.[1-2],10.90.0.9"')
     nodes = changed(SMALL, tmp_path, pairs, ("contributed_gpus: 6", "contributed_gpus: 14")).nodes
     assert {name: node.address for name, node in nodes.items() if name != "ctl"} == {
@@ -130,5 +130,5 @@ def test_addresses_go_to_the_names_in_the_order_they_are_written(tmp_path: Path)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True))
-def test_a_range_is_read_in_its_own_order(numbers: list[int]) -> None:
+def test_numbers_of_a_range_keep_their_written_order(numbers: list[int]) -> None:
     assert expand(f"a[{','.join(map(str, numbers))}]-x") == [f"a{number}-x" for number in numbers]

@@ -20,5 +20,5 @@ from gpupool.cluster.near import misspelt
         ("x", [], []),
     ],
 )
-def test_only_a_slip_of_one_or_two_letters_is_a_misspelling(word: str, known: list[str], meant: list[str]) -> None:
+def test_a_slip_of_one_or_two_letters_is_a_misspelling(word: str, known: list[str], meant: list[str]) -> None:
     assert misspelt(word, known) == meant

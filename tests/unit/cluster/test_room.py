@@ -25,7 +25,7 @@ def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
     each_cpu=st.integers(1, 8),
     memory=st.integers(64, 700),
 )
-def test_no_mix_of_jobs_takes_the_last_gpu(
+def test_no_combination_of_jobs_takes_the_resources_of_the_last_gpu(
     tmp_path_factory: pytest.TempPathFactory, kept: int, default: int, each_gpu: int, each_cpu: int, memory: int
 ) -> None:
     """Tests every number of other GPUs in use with their maximum, beside every number of CPUs without GPUs."""
@@ -44,8 +44,10 @@ def test_no_mix_of_jobs_takes_the_last_gpu(
     )
     # the only other complaint is about a CPU of a job without GPUs that gets too much by default
     of_cpus = [line for line in said if "per_cpu: 64 x" in line]
-    nobody_waits = [line for line in said if "all CPUs of all nodes are reserved" not in line and line not in of_cpus]
-    if not nobody_waits:
+    other_complaints = [
+        line for line in said if "all CPUs of all nodes are reserved" not in line and line not in of_cpus
+    ]
+    if not other_complaints:
         assert fits
     if fits and each_gpu >= default:
-        assert not nobody_waits
+        assert not other_complaints

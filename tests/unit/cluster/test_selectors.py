@@ -49,7 +49,7 @@ def test_every_form_of_a_field_is_found_with_its_path() -> None:
     }
 
 
-def test_the_selectors_of_an_inventory_are_found_and_the_names_of_its_nodes_are_none() -> None:
+def test_the_selectors_of_an_inventory_are_found_and_the_names_of_its_nodes_are_not() -> None:
     site = examine(INVENTORY / "example").site
     assert site
     paths = [path for path, _ in selectors(site.inventory)]

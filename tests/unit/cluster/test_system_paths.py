@@ -32,12 +32,12 @@ from gpupool.cluster.resolve.system_paths import is_the_systems
         *("/var/spool/cron", "/var/spool/mail", "/var/spool/slurmd"),
     ],
 )
-def test_what_debian_and_its_packages_have_is_the_systems(path: str) -> None:
+def test_directories_of_debian_and_its_packages_belong_to_the_system(path: str) -> None:
     assert is_the_systems(path)
 
 
 @pytest.mark.parametrize("path", ["/var/spool/cron/crontabs", "/var/lib/dpkg/info", "/usr/local/bin/x", "/etc/x"])
-def test_so_is_what_is_below(path: str) -> None:
+def test_directories_below_them_belong_to_the_system_too(path: str) -> None:
     assert is_the_systems(path)
 
 
@@ -45,7 +45,7 @@ def test_so_is_what_is_below(path: str) -> None:
     "path",
     ["/raid", "/etcetera", "/srv/x", "/usr/local/site", "/var/lib/site", "/var/spool/x", "/var/local/x", "/var/opt/x"],
 )
-def test_other_places_are_for_all_uses(path: str) -> None:
+def test_other_directories_are_free(path: str) -> None:
     assert not is_the_systems(path, whole=True)
 
 

@@ -24,7 +24,7 @@ def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
     return run
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yml")
     (tmp_path / "b.yml").symlink_to("/dev/zero")
     lines = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
@@ -39,7 +39,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("item", ["[ #]\n", '["]",', "{ #}\n", "[ ']',"])
-def test_brackets_that_are_none_do_not_hide_how_deep_it_is(item: str, complaints: Callable[[str], list[str]]) -> None:
+def test_brackets_inside_text_do_not_hide_the_depth(item: str, complaints: Callable[[str], list[str]]) -> None:
     assert "nested too deeply" in complaints("x: " + item * 100_000)[0]
 
 
@@ -73,7 +73,7 @@ def test_too_many_keys_are_refused_before_they_are_kept(
         ("!secret x", "!secret"),
     ],
 )
-def test_a_tag_is_not_passed_over(value: str, tag: str, complaints: Callable[[str], list[str]]) -> None:
+def test_an_unknown_tag_is_refused(value: str, tag: str, complaints: Callable[[str], list[str]]) -> None:
     assert complaints(f"{SMALL}examples: {value}\n") == [
         f"x.yml:{len(SMALL.splitlines()) + 1}: error: {tag} is a YAML tag, which inventories do not use (remove it)"
     ]
@@ -84,9 +84,7 @@ SIGNS = {"line feed": "\\n", "escape": "\\e[2J", "delete": "\\x7f", "paragraph":
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("place", ["key", "value", "name", "selector"])
-def test_a_complaint_is_one_line_that_a_terminal_only_prints(
-    sign: str, place: str, complaints: Callable[[str], list[str]]
-) -> None:
+def test_a_complaint_is_one_printable_line(sign: str, place: str, complaints: Callable[[str], list[str]]) -> None:
     word = f'"a{SIGNS[sign]}b"'
     texts = {
         "key": f"{SMALL}{word}: 1\n",
@@ -134,7 +132,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("digits", [20, 400, 5000])
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, complaints: Callable[[str], list[str]]) -> None:
+def test_no_number_is_too_long_for_a_complaint(kind: str, digits: int, complaints: Callable[[str], list[str]]) -> None:
     old, new = NUMBERS[kind]
     lines = complaints(SMALL.replace(old, new.format("9" * digits)))
     assert lines
@@ -142,7 +140,7 @@ def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, complaints
 
 
 @pytest.mark.parametrize("day", ["2030-02-30", "20300131", "2030-1-31", "99999999", '"2030-01-31 "', "tomorrow"])
-def test_a_day_is_written_in_one_way(day: str, complaints: Callable[[str], list[str]]) -> None:
+def test_a_day_has_one_form(day: str, complaints: Callable[[str], list[str]]) -> None:
     (line,) = complaints(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
     assert line.endswith("is not a date; write 2030-01-31")
 
@@ -152,7 +150,7 @@ MERGED = SMALL.replace("  - name: all\n", "  - &base\n    name: all\n").replace(
 )
 
 
-def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
+def test_a_merge_key_supplies_the_missing_values(tmp_path: Path) -> None:
     assert MERGED.count("<<") == 1
     (tmp_path / "x.yml").write_text(MERGED)
     cluster = examine(tmp_path).cluster
@@ -161,7 +159,7 @@ def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
     assert (red.nodes, red.entry.max_time, red.entry.tier) == (every.nodes, 4 * 3600, 10)
 
 
-def test_what_is_wrong_in_it_is_said_where_it_stands(complaints: Callable[[str], list[str]]) -> None:
+def test_a_complaint_about_merged_values_has_the_line_of_the_original(complaints: Callable[[str], list[str]]) -> None:
     lines = complaints(MERGED.replace('nodes: "@compute"', 'nodes: "@computer"', 1))
     assert [line.partition(": ")[0] for line in lines] == ["x.yml:20", "x.yml:20"]
 
@@ -172,18 +170,18 @@ def test_a_merge_key_takes_mappings_only(value: str, complaints: Callable[[str],
     assert "<< takes a mapping (*name), or a list of them" in line
 
 
-def test_merges_of_merges_end(complaints: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recursive_merges_end(complaints: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "_MOST", 1000)
     keys = ", ".join(f"k{n}: 1" for n in range(20))
     assert "expands too far" in complaints(f"a: &a {{{keys}}}\nb: {{<<: [{', '.join(['*a'] * 100)}]}}\n")[0]
     assert "refers to itself" in complaints("a: &a {<<: *a}\n")[0]
 
 
-def test_every_name_is_refused_in_words(complaints: Callable[[str], list[str]]) -> None:
+def test_an_invalid_name_is_refused_with_the_allowed_characters(complaints: Callable[[str], list[str]]) -> None:
     (line,) = complaints(SMALL.replace("name: ann", "name: 'a:b'"))
     assert "'a:b': a name has letters, digits and _ . @ -, and no ':'" in line
 
 
-def test_an_unknown_key_is_told_what_there_is(complaints: Callable[[str], list[str]]) -> None:
+def test_an_unknown_key_is_refused_with_the_known_keys(complaints: Callable[[str], list[str]]) -> None:
     (line,) = complaints(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_group: {gpu: 2}}"))
     assert "unknown key (limits has group, group_minutes, per_user, per_user_minutes, per_account, per_job" in line

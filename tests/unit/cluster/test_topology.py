@@ -21,13 +21,13 @@ def complaints(folder: Path, plugin: str, text: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("plugin", ["topology/tree", "topology/block"])
-def test_a_plugin_that_reads_the_file_needs_it(plugin: str, tmp_path: Path) -> None:
+def test_a_plugin_that_reads_the_file_requires_the_file(plugin: str, tmp_path: Path) -> None:
     (said,) = complaints(tmp_path, plugin, None)
     assert said == f"{plugin} needs a topology.conf (write slurm/topology.conf beside the inventory)"
 
 
 @pytest.mark.parametrize("plugin", ["", "topology/flat"])
-def test_a_file_that_no_plugin_reads_has_no_effect(plugin: str, tmp_path: Path) -> None:
+def test_a_file_that_no_plugin_reads_is_a_complaint(plugin: str, tmp_path: Path) -> None:
     (said,) = complaints(tmp_path, plugin, "SwitchName=s1 Nodes=gpu-[1-2]\n")
     assert said == "slurm/topology.conf has no effect (set TopologyPlugin: topology/tree or topology/block)"
 
@@ -45,6 +45,6 @@ def test_a_file_that_no_plugin_reads_has_no_effect(plugin: str, tmp_path: Path) 
         ("SwitchName=s1 Nodes=gpu-[1-", "gpu-[1-"),
     ],
 )
-def test_it_names_compute_nodes(line: str, stranger: str, tmp_path: Path) -> None:
+def test_it_may_name_compute_nodes_only(line: str, stranger: str, tmp_path: Path) -> None:
     said = complaints(tmp_path, "topology/tree", f"\n{line}\n")
     assert said == ([f"slurm/topology.conf:2: {stranger!r} is not a compute node"] if stranger else [])

@@ -8,17 +8,17 @@ from gpupool.cluster.units import format_duration, format_size, parse_duration, 
 
 
 @given(st.integers(0, 10**12))
-def test_a_size_comes_back(mib: int) -> None:
+def test_a_size_survives_writing_and_reading(mib: int) -> None:
     assert parse_size(format_size(mib)) == mib
 
 
 @given(st.integers(0, 10**9))
-def test_a_duration_comes_back(seconds: int) -> None:
+def test_a_duration_survives_writing_and_reading(seconds: int) -> None:
     assert parse_duration(format_duration(seconds)) == seconds
 
 
 @given(st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none(), st.lists(st.integers())))
-def test_anything_else_is_refused_in_words(value: object) -> None:
+def test_any_other_value_is_refused_with_the_expected_form(value: object) -> None:
     for parse, what in ((parse_size, "size"), (parse_duration, "duration")):
         try:
             words = None if parse(value) >= 0 else "negative"
@@ -30,7 +30,7 @@ def test_anything_else_is_refused_in_words(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "mib"), [("384G", 393216), ("1.5T", 1572864), ("1.5P", 1610612736), ("10000M", 10000), ("0M", 0)]
 )
-def test_sizes(text: str, mib: int) -> None:
+def test_sizes_are_read(text: str, mib: int) -> None:
     assert parse_size(text) == mib
 
 
@@ -53,19 +53,19 @@ def test_durations_as_slurm_writes_them_and_of_several_units(text: str, seconds:
 @pytest.mark.parametrize(
     "text", ["", "4", "90", "4h4d", "4h 4m", "1:60:00", "1-", "-1", "1-1:1", "4d4", "1.5h", "2d-4"]
 )
-def test_what_could_mean_two_things_is_no_duration(text: str) -> None:
+def test_an_ambiguous_text_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)
 
 
 @given(st.integers(0, 5000), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
-def test_a_duration_of_slurms_is_what_slurm_takes_it_for(days: int, hours: int, minutes: int, seconds: int) -> None:
+def test_a_duration_in_slurms_notation_has_slurms_value(days: int, hours: int, minutes: int, seconds: int) -> None:
     whole = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     assert parse_duration(f"{days}-{hours:02}:{minutes:02}:{seconds:02}") == whole
 
 
 @pytest.mark.parametrize(("clock", "hint"), [("4:30", "to Slurm this is 4m30s: write that, or 4h30m")])
-def test_a_clock_is_met_with_a_hint(clock: str, hint: str) -> None:
+def test_a_time_of_day_is_refused_with_a_hint(clock: str, hint: str) -> None:
     with pytest.raises(ValueError, match=r"is not a duration") as raised:
         parse_duration(clock)
     assert hint in str(raised.value)

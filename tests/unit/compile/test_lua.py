@@ -30,7 +30,7 @@ def read(text: str, lua: Any) -> Any:
 
 
 @given(VALUES)
-def test_lua_reads_what_was_written(value: Any) -> None:
+def test_lua_reads_the_written_value(value: Any) -> None:
     for lua in LUAS:
         assert read(literal(value), lua) == read(laid_out(value, 119), lua) == value
 
@@ -45,6 +45,6 @@ def test_a_long_table_fills_lines() -> None:
 
 
 @given(st.text(st.sampled_from("]=[\nx")))
-def test_brackets_in_a_text_end_no_long_string(text: str) -> None:
+def test_brackets_in_a_text_do_not_end_a_long_string(text: str) -> None:
     for lua in LUAS:
         assert read(long_string(text), lua) == text

@@ -32,13 +32,13 @@ def by_shell(shell: str, word: str, name: str) -> str:
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 @pytest.mark.parametrize("name", ["ann", "u-vision1@example.org", "x"])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_shell_fills_in_what_python_does(path: str, name: str, shell: str) -> None:
+def test_a_shell_fills_in_the_same_path_as_python(path: str, name: str, shell: str) -> None:
     wanted = of_user(path, name, "red")
     assert by_shell(shell, in_shell(path), name) == wanted
     assert by_shell(shell, f'"{in_quotes(path)}"', name) == wanted
 
 
-def test_a_first_letter_of_nothing_is_nothing() -> None:
+def test_the_first_letter_of_an_empty_text_is_empty() -> None:
     assert of_user("/home/{domain[0]}/{user}", "ann", "red") == "/home//ann"
 
 

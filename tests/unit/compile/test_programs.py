@@ -20,7 +20,7 @@ print(*sorted(name for name in sys.modules if name.startswith("gpupool.")))
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.startswith("_")])
-def test_a_program_has_all_that_it_imports_and_no_more(name: str, tmp_path: Path) -> None:
+def test_a_program_is_installed_with_exactly_the_modules_that_it_imports(name: str, tmp_path: Path) -> None:
     ship(name, tmp_path)
     done = subprocess.run(
         [sys.executable, "-S", "-P", "-B", "-c", IMPORT_ALL, str(tmp_path)],

@@ -24,11 +24,11 @@ def _forget() -> None:
     template._filled.cache_clear()
 
 
-def test_equal_values_of_two_types_are_two_texts(cached: Path) -> None:
+def test_equal_values_of_two_types_have_two_texts(cached: Path) -> None:
     assert [template.fill("one", value=value) for value in (1, True, 1.0, [1])] == ["1\n", "True\n", "1.0\n", "[1]\n"]
 
 
-def test_a_template_that_was_changed_is_compiled_again(cached: Path) -> None:
+def test_a_changed_template_is_compiled_again(cached: Path) -> None:
     assert template.fill("one", value="a") == "a\n"
     assert list((cached / "cache" / "gpupool" / "templates").iterdir())
     (cached / "one.j2").write_text("now {{ value }}\n")
@@ -44,6 +44,6 @@ def test_no_code_is_read_from_a_folder_that_others_can_write(cached: Path) -> No
     assert not list(folder.iterdir())
 
 
-def test_templates_are_filled_where_nothing_can_be_kept(cached: Path) -> None:
+def test_templates_work_without_a_cache_folder(cached: Path) -> None:
     (cached / "cache").write_text("a file where the folder would be")
     assert template.fill("one", value="a") == "a\n"

@@ -25,7 +25,7 @@ def test_gpus_are_counted_by_their_device_files(there: list[str], live: list[str
     assert [difference.live for difference in _hardware(NODE, [], there)] == live
 
 
-def test_what_the_plan_says_of_stand_ins_is_said_once() -> None:
+def test_a_missing_fake_gpu_is_one_row() -> None:
     known = [Difference("gpu-1", "hardware", "/dev/nvidia7", "", "", "", "")]
     assert _hardware(NODE, known, ALL[:-1]) == []
 

@@ -8,7 +8,7 @@ from gpupool.programs.drift.__main__ import metrics
 from gpupool.programs.drift.record import changed
 
 
-def test_files_and_links_that_are_not_as_the_last_apply_put_them(tmp_path: Path) -> None:
+def test_files_and_links_that_differ_from_the_record_of_the_last_apply(tmp_path: Path) -> None:
     lines = []
     for name in ("same", "edited", "gone", "folder"):
         (tmp_path / name).write_text(name)
@@ -17,7 +17,7 @@ def test_files_and_links_that_are_not_as_the_last_apply_put_them(tmp_path: Path)
         (tmp_path / name).symlink_to("same" if name != "dangling" else "nowhere")
         lines.append(f"{tmp_path / name}\t-> {(tmp_path / name).readlink()}")
     lines.append(f"{tmp_path / 'of others'}\treplaced")
-    (tmp_path / "of others").write_text("nobody knows")
+    (tmp_path / "of others").write_text("any text")
     record = tmp_path / "record"
     record.write_text("\n".join(lines) + "\n")
     assert list(changed(record)) == []
@@ -37,7 +37,7 @@ def test_files_and_links_that_are_not_as_the_last_apply_put_them(tmp_path: Path)
     assert list(changed(tmp_path / "none")) == []
 
 
-def test_what_slurmctld_did_not_say_has_no_count() -> None:
+def test_without_an_answer_of_slurmctld_its_differences_have_no_count() -> None:
     said = metrics("ctl", ["n1", "n2"], [("ctl", "file"), ("ctl", "slurm"), ("n2", "state")], True, 1.9e9)
     rows = [line for line in said.splitlines() if line.startswith("gpupool_controller_drift{")]
     assert rows == [

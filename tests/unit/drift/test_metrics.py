@@ -12,7 +12,7 @@ from gpupool.programs.drift.difference import Difference
 FILE = Difference("n1", "file", "/etc/x", "a", "b", "-", "")
 
 
-def test_each_node_has_a_count_of_each_kind_and_one_that_failed_has_none() -> None:
+def test_each_node_has_a_count_of_each_kind_and_a_failed_node_has_none() -> None:
     told = text([FILE, FILE], ["n1", "n2"], {"n2": "no answer"}, 1900000000.4)
     assert 'gpupool_drift{node="n1",kind="file"} 2' in told
     assert len(re.findall(r'^gpupool_drift\{node="n1",kind="\w+"\} 0$', told, flags=re.MULTILINE)) == len(KINDS) - 1
@@ -21,7 +21,7 @@ def test_each_node_has_a_count_of_each_kind_and_one_that_failed_has_none() -> No
     assert told.endswith("gpupool_drift_time_seconds 1900000000\n")
 
 
-def test_a_file_is_replaced_whole_or_the_reason_is_said(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_or_the_reason_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "gpupool.prom"
     for told in ("old\n", "new\n"):
         write(path, told)

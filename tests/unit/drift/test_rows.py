@@ -36,7 +36,7 @@ def test_a_change_is_a_row(changes: list[Change], row: tuple[str, ...]) -> None:
     assert difference.then == "the next apply puts it back"
 
 
-def test_a_restart_for_a_file_that_differs_is_no_row_of_its_own() -> None:
+def test_a_restart_for_a_file_that_differs_has_no_separate_row() -> None:
     later = Aspect("runs with /etc/x", "runs with an older /etc/x", note="/etc/x: will change", follows=True)
     changes = [Change(Kind.FILE, "/etc/x"), Change(Kind.SERVICE, "ssh.service", (later,), "restart")]
     assert [difference.what for difference in differences("n1", changes)] == ["/etc/x"]
@@ -44,6 +44,6 @@ def test_a_restart_for_a_file_that_differs_is_no_row_of_its_own() -> None:
     assert [difference.inventory for difference in differences("n1", both)] == ["runs with /etc/x"]
 
 
-def test_what_apply_refuses_is_not_put_back() -> None:
+def test_a_change_that_apply_refuses_remains_until_a_person_makes_it() -> None:
     (difference,) = differences("n1", [Change(Kind.ZFS, "tank/a quota", (Aspect("1G", "2G"),), refused=True)])
     assert difference.then == "until a person changes it: apply refuses to"

@@ -41,7 +41,7 @@ def rows(live: SlurmState, wanted: str = CONF) -> list[tuple[str, ...]]:
     ]
 
 
-def test_nothing_differs_where_the_same_is_said_in_other_words() -> None:
+def test_equal_values_in_another_notation_are_no_difference() -> None:
     assert rows(state()) == []
 
 
@@ -120,7 +120,7 @@ def test_one_difference_is_one_row(live: SlurmState, row: tuple[str, ...]) -> No
     assert rows(live) == [row]
 
 
-def test_a_node_that_is_switched_off_is_in_service() -> None:
+def test_a_powered_down_node_is_in_service() -> None:
     assert rows(state(node={"State": "IDLE+CLOUD+POWERED_DOWN"})) == []
 
 
@@ -145,5 +145,5 @@ def test_without_an_answer_of_slurmctld_only_files_are_compared() -> None:
         ("Gres", "gpu:a40:8", "gpu:a40:7(S:0)", False),
     ],
 )
-def test_values_are_compared_by_what_they_say(key: str, left: str, right: str, is_same: bool) -> None:
+def test_values_are_compared_by_their_meaning(key: str, left: str, right: str, is_same: bool) -> None:
     assert same(key, left, right) == is_same

@@ -47,7 +47,7 @@ class Cluster:
         return [(step.node, step.act) for step in self.look(after)]
 
 
-def test_a_node_is_started_once_and_done_with_when_it_has_joined() -> None:
+def test_a_node_is_started_once_and_done_when_it_has_joined() -> None:
     cluster = Cluster()
     cluster.wish("on", "a")
     assert cluster.acts() == [("a", "on")]
@@ -62,7 +62,7 @@ def test_a_node_is_started_once_and_done_with_when_it_has_joined() -> None:
     assert cluster.acts(AGAIN) == []
 
 
-def test_one_that_is_off_already_is_not_switched_off() -> None:
+def test_a_node_that_is_off_is_not_switched_off_again() -> None:
     cluster = Cluster()
     cluster.wish("off", "a")
     assert cluster.acts() == []
@@ -72,7 +72,7 @@ def test_one_that_is_off_already_is_not_switched_off() -> None:
     assert cluster.acts() == []
 
 
-def test_a_machine_that_stays_on_is_told_again() -> None:
+def test_a_machine_that_is_still_on_is_switched_off_again() -> None:
     cluster = Cluster(on={"a": True})
     cluster.wish("off", "a")
     assert cluster.acts() == [("a", "off")]
@@ -80,7 +80,7 @@ def test_a_machine_that_stays_on_is_told_again() -> None:
     assert cluster.acts(AGAIN) == [("a", "off")]
 
 
-def test_the_last_wish_counts() -> None:
+def test_the_last_request_counts() -> None:
     cluster = Cluster(on={"a": True})
     cluster.wish("off", "a")
     assert cluster.acts() == [("a", "off")]
@@ -92,7 +92,7 @@ def test_the_last_wish_counts() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_so_many_start_at_once_and_the_rest_in_their_order(limit: int) -> None:
+def test_at_most_the_limit_start_at_once_and_the_others_in_their_order(limit: int) -> None:
     cluster = Cluster(limit)
     nodes = list("dacb")
     cluster.wish("on", *nodes)
@@ -110,7 +110,7 @@ def test_so_many_start_at_once_and_the_rest_in_their_order(limit: int) -> None:
     assert order == nodes
 
 
-def test_one_that_does_not_join_is_marked_switched_off_and_makes_room() -> None:
+def test_a_node_that_does_not_join_is_marked_switched_off_and_frees_its_place() -> None:
     cluster = Cluster(limit=1)
     cluster.wish("on", "a", "b")
     assert cluster.acts() == [("a", "on")]
@@ -124,7 +124,7 @@ def test_one_that_does_not_join_is_marked_switched_off_and_makes_room() -> None:
     assert cluster.progress["a"].done
 
 
-def test_one_that_waits_for_its_turn_is_not_late() -> None:
+def test_the_boot_timeout_begins_with_the_start_of_the_machine() -> None:
     cluster = Cluster(limit=1)
     cluster.wish("on", "a")
     cluster.look()
@@ -135,7 +135,7 @@ def test_one_that_waits_for_its_turn_is_not_late() -> None:
     assert cluster.acts(10) == [("b", "on")]
 
 
-def test_one_that_goes_off_while_it_starts_is_started_again() -> None:
+def test_a_node_that_switches_off_while_it_starts_is_started_again() -> None:
     cluster = Cluster()
     cluster.wish("on", "a")
     cluster.look()
@@ -145,7 +145,7 @@ def test_one_that_goes_off_while_it_starts_is_started_again() -> None:
     assert cluster.acts() == [("a", "on")]
 
 
-def test_one_that_was_marked_by_itself_stays_on_until_slurm_gives_it_up() -> None:
+def test_a_node_that_marked_itself_is_kept_on_until_slurm_powers_it_down() -> None:
     """A node older than the inventory: an admin applies while it is on."""
     cluster = Cluster(limit=1)
     cluster.wish("on", "a")
@@ -158,7 +158,7 @@ def test_one_that_was_marked_by_itself_stays_on_until_slurm_gives_it_up() -> Non
     assert ("a", "off") in cluster.acts()
 
 
-def test_a_restart_goes_on_where_it_was() -> None:
+def test_a_restarted_service_continues() -> None:
     cluster = Cluster(limit=1)
     cluster.wish("on", "a", "b")
     cluster.look()

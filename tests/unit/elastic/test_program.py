@@ -117,7 +117,7 @@ def controller(tmp_path: Path) -> Controller:
     return Controller(tmp_path)
 
 
-def test_a_node_is_switched_on_and_off_as_slurmctld_wishes(controller: Controller) -> None:
+def test_a_node_is_switched_on_and_off_on_request_of_slurmctld(controller: Controller) -> None:
     with controller.running() as journal:
         controller.slurm(a="MIXED+CLOUD+POWERING_UP")
         controller.wish("on", "a")
@@ -138,14 +138,14 @@ def test_a_node_that_the_cloud_does_not_start_is_marked_with_the_reason(controll
     assert controller.told == [down, "update NodeName=broken State=POWER_DOWN"]
 
 
-def test_a_wish_of_before_a_restart_is_carried_out(controller: Controller) -> None:
+def test_a_request_from_before_a_restart_is_carried_out(controller: Controller) -> None:
     controller.slurm(a="MIXED+CLOUD+POWERING_UP")
     controller.wish("on", "a")
     with controller.running() as journal:
         until(lambda: controller.state("a") == "running", "the machine is on", journal.read_text)
 
 
-def test_a_backup_leaves_it_to_the_active_controller(controller: Controller) -> None:
+def test_a_backup_controller_switches_no_node(controller: Controller) -> None:
     controller.slurm(a="MIXED+CLOUD+POWERING_UP")
     controller.wish("on", "a")
     with controller.running(CONTROLLER="another") as journal:
@@ -153,7 +153,7 @@ def test_a_backup_leaves_it_to_the_active_controller(controller: Controller) -> 
     assert controller.state("a") == "stopped"
 
 
-def test_a_cloud_that_does_not_answer_costs_the_nodes_of_its_time_and_is_logged(controller: Controller) -> None:
+def test_a_cloud_that_does_not_answer_is_logged_and_its_nodes_time_out(controller: Controller) -> None:
     (controller.folder / "key.json").write_text('{"key": "other"}')
     controller.settings["boot_timeout"] = 1
     controller.slurm(a="MIXED+CLOUD+POWERING_UP")
@@ -174,7 +174,7 @@ def test_a_cloud_that_does_not_answer_costs_the_nodes_of_its_time_and_is_logged(
         ('{"key": "secret"}', ""),
     ],
 )
-def test_the_check_says_what_keeps_nodes_off(controller: Controller, text: str | None, says: str) -> None:
+def test_the_check_names_the_reason_why_nodes_cannot_start(controller: Controller, text: str | None, says: str) -> None:
     file = controller.folder / "key.json"
     if text is None:
         file.unlink()
@@ -183,6 +183,6 @@ def test_the_check_says_what_keeps_nodes_off(controller: Controller, text: str |
     assert controller.check() == (int(bool(says)), says.format(file))
 
 
-def test_the_check_names_machines_that_the_cloud_has_not(controller: Controller) -> None:
+def test_the_check_names_machines_that_the_cloud_does_not_have(controller: Controller) -> None:
     (controller.folder / "cloud" / "a").unlink()
     assert controller.check() == (1, "the cloud has no machine a")

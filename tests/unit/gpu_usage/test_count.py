@@ -39,7 +39,7 @@ def row(rows: list[Row], name: str) -> Row:
 
 @each_version
 @pytest.mark.promise("SKY-113")
-def test_users_of_every_version(version: str) -> None:
+def test_users_are_counted_with_every_version(version: str) -> None:
     rows = count.by_user(recorded(version), skynet())
     assert [(row.name, row.lab, row.running, row.pending, row.overcap, row.cpus) for row in rows] == [
         ("u-cvmlp1", "cvmlp-lab", 6, 1, 1, 5),
@@ -49,7 +49,7 @@ def test_users_of_every_version(version: str) -> None:
 
 @each_version
 @pytest.mark.promise("SKY-115")
-def test_labs_of_every_version(version: str) -> None:
+def test_labs_are_counted_with_every_version(version: str) -> None:
     """A line for each lab with its cap; borrowed GPUs count for the lab of their user, not against its cap."""
     rows = count.by_lab(recorded(version), skynet())
     assert sum(row.cap or 0 for row in rows) == 284
@@ -59,7 +59,7 @@ def test_labs_of_every_version(version: str) -> None:
 
 
 @each_version
-def test_partitions_of_every_version(version: str) -> None:
+def test_partitions_are_counted_with_every_version(version: str) -> None:
     """The job with two partitions counts for the first."""
     rows = count.by_partition(recorded(version), skynet())
     assert [(row.name, row.running, row.pending) for row in rows] == [
@@ -72,7 +72,7 @@ def test_partitions_of_every_version(version: str) -> None:
 
 @each_version
 @pytest.mark.promise("SKY-114")
-def test_the_users_of_one_lab(version: str) -> None:
+def test_the_users_of_one_lab_are_selected(version: str) -> None:
     queue, settings = recorded(version), skynet()
     other = Job("u-kira1", "kira-lab", "kira-lab", "short", True, {"a40": 1}, 6)
     assert {job.user for job in count.chosen([*queue, other], "cvmlp-lab", settings)} == {"u-cvmlp1", "u-cvmlp2"}
@@ -83,7 +83,7 @@ def test_the_users_of_one_lab(version: str) -> None:
         count.chosen(queue, "no-lab", settings)
 
 
-def test_a_department_has_what_its_groups_have() -> None:
+def test_a_department_includes_its_groups() -> None:
     queue = [Job("a", name, "people", "short", True, {"a40": 1}, 1) for name in ("dept.a", "dept.b", "dept")]
     rows = count.by_lab(queue, POOL)
     shown = [(row.name, row.depth, row.running, row.left) for row in rows if row.name.startswith("dept")]
@@ -102,7 +102,7 @@ def test_pending_tasks_of_an_array_all_count(text: str, tasks: int) -> None:
 
 
 @pytest.mark.parametrize("lost", ["tres_alloc_str", "account", "job_state", "group_name", "partition"])
-def test_a_field_that_is_missing_is_named(lost: str) -> None:
+def test_a_missing_field_is_named(lost: str) -> None:
     queue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     for entry in queue["jobs"]:
         del entry[lost]
@@ -111,7 +111,7 @@ def test_a_field_that_is_missing_is_named(lost: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"jobs": [1]}', "slurm_load_jobs error"])
-def test_nonsense_is_no_queue(text: str) -> None:
+def test_an_invalid_answer_is_no_queue(text: str) -> None:
     with pytest.raises(QueueError):
         jobs.read(text)
 
@@ -179,7 +179,7 @@ def reckoned(text: str) -> dict[str, int]:
 
 
 @given(_ENTRIES, some.sampled_from(["22.05", "24.11"]))
-def test_all_sums_are_those_of_a_second_reckoning(drawn: list[dict[str, Any]], version: str) -> None:
+def test_all_sums_agree_with_a_second_count(drawn: list[dict[str, Any]], version: str) -> None:
     text = entries(drawn, version)
     queue, wanted = jobs.read(text), reckoned(text)
     assert jobs.unpack(json.loads(json.dumps(jobs.pack(queue)))) == queue
@@ -200,11 +200,11 @@ def test_all_sums_are_those_of_a_second_reckoning(drawn: list[dict[str, Any]], v
 
 
 @pytest.mark.parametrize(("share", "text"), [(0, "·" * 10), (0.5, "█████·····"), (0.33, "███▎······"), (2, "█" * 10)])
-def test_a_bar(share: float, text: str) -> None:
+def test_a_bar_shows_the_share_of_the_cap(share: float, text: str) -> None:
     assert table.bar(share) == text
 
 
-def test_what_does_not_fit_into_a_terminal_is_left_out() -> None:
+def test_columns_that_exceed_the_terminal_are_left_out() -> None:
     queue = [Job("a", "blue-lab", "blue-lab", "short", True, {"a40": 2}, 1)]
     rows, everything = count.by_lab(queue, POOL), count.total(queue, POOL)
     widths = {}

@@ -98,7 +98,7 @@ def served(head: Head) -> Iterator[Head]:
 
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 @pytest.mark.promise("SKY-115")
-def test_the_labs(served: Head, version: str) -> None:
+def test_the_table_of_labs(served: Head, version: str) -> None:
     served.queue(version)
     done = served.run("-l")
     assert (done.returncode, done.stderr) == (0, "")
@@ -111,7 +111,7 @@ def test_the_labs(served: Head, version: str) -> None:
 
 
 @pytest.mark.promise("SKY-113", "SKY-114")
-def test_the_users_of_all_labs_and_of_one(served: Head) -> None:
+def test_users_of_all_labs_or_of_one_are_listed(served: Head) -> None:
     done = served.run("-u")
     assert [line.split()[:3] for line in done.stdout.splitlines()[1:3]] == [
         ["u-cvmlp1", "cvmlp-lab", "6"],
@@ -121,7 +121,7 @@ def test_the_users_of_all_labs_and_of_one(served: Head) -> None:
     assert "u-cvmlp1" not in served.run("-u", "-p", "kira-lab").stdout
 
 
-def test_json_has_what_the_table_has(served: Head) -> None:
+def test_json_has_the_values_of_the_table(served: Head) -> None:
     data = json.loads(served.run("--json", "-l", "-p", "cvmlp-lab").stdout)
     counts = {"running": 6, "pending": 6, "overcap": 1, "cpus": 5, "types": {"titan_x": 6}}
     assert data["rows"] == [{"name": "cvmlp-lab", "cap": 64, "left": 59, **counts}]
@@ -129,20 +129,20 @@ def test_json_has_what_the_table_has(served: Head) -> None:
     assert json.loads(served.run("--json", "-p").stdout)["rows"][0]["name"] == "short"
 
 
-def test_many_users_cost_one_question(served: Head) -> None:
+def test_many_users_cost_one_query(served: Head) -> None:
     running = [subprocess.Popen(served.command(), env=served.env, stdout=subprocess.PIPE) for _ in range(12)]
     outputs = {process.communicate()[0] for process in running}
     assert len(outputs) == 1
     assert served.asked == ["--json 0 "]
 
 
-def test_the_answer_can_be_read_by_all_and_written_by_one(served: Head) -> None:
+def test_the_answer_is_readable_for_all_and_writable_for_its_owner(served: Head) -> None:
     served.run()
     assert stat.S_IMODE((served.folder / "queue.json").stat().st_mode) == 0o644
     assert not list(served.folder.glob("*.new"))
 
 
-def test_a_controller_that_is_away_is_said_plainly_and_not_asked_by_each(served: Head) -> None:
+def test_a_controller_that_does_not_answer_is_an_error_and_not_asked_again_by_each_user(served: Head) -> None:
     (served.folder / "down").touch()
     for _ in range(3):
         done = served.run("-l")
@@ -152,14 +152,14 @@ def test_a_controller_that_is_away_is_said_plainly_and_not_asked_by_each(served:
     assert len(served.asked) == 1
 
 
-def test_a_squeue_that_fails_with_no_output_is_said_by_its_exit_code(served: Head) -> None:
+def test_a_squeue_that_fails_without_output_is_reported_with_its_exit_code(served: Head) -> None:
     (served.folder / "killed").touch()
     done = served.run("-l")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "gpu_usage: cannot read the queue: squeue --json: exit code 137\n"
 
 
-def test_who_holds_connections_and_says_much_stops_nobody(served: Head) -> None:
+def test_open_connections_and_long_requests_block_no_other_user(served: Head) -> None:
     held = []
     for _ in range(50):
         calling = socket.socket(socket.AF_UNIX)
@@ -179,14 +179,14 @@ def test_who_holds_connections_and_says_much_stops_nobody(served: Head) -> None:
         calling.close()
 
 
-def test_without_the_service_it_does_not_ask_by_itself(head: Head) -> None:
+def test_without_the_service_squeue_is_not_called(head: Head) -> None:
     done = head.run()
     assert done.returncode == 1
     assert "(is gpupool-queue.socket active?)" in done.stderr
     assert head.asked == []
 
 
-def test_where_slurm_hides_jobs_each_user_asks_and_sees_the_own(head: Head) -> None:
+def test_where_slurm_hides_jobs_each_user_sees_only_their_own(head: Head) -> None:
     head.settings(private=True)
     done = head.run("-u", SQUEUE_USERS="root")
     assert done.stdout.endswith("Slurm shows you only your own jobs.\n")
@@ -203,27 +203,29 @@ def test_where_slurm_hides_jobs_each_user_asks_and_sees_the_own(head: Head) -> N
         (["--fast"], "unrecognized arguments: --fast"),
     ],
 )
-def test_a_slip_is_said_in_words(served: Head, options: list[str], why: str) -> None:
+def test_an_invalid_option_is_an_error(served: Head, options: list[str], why: str) -> None:
     done = served.run(*options)
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
 
 
-def test_help(head: Head) -> None:
+def test_help_is_printed(head: Head) -> None:
     done = head.run("--help")
     assert done.returncode == 0
     for option in ("--users", "--labs", "--partition", "--json", "--color"):
         assert option in done.stdout
 
 
-def test_a_pipe_that_ends_early_is_no_error(served: Head) -> None:
+def test_a_pipe_that_closes_early_is_no_error(served: Head) -> None:
     line = " ".join(f"'{word}'" for word in served.command())
     done = subprocess.run(f"{line} | head -n1; {line} | true", shell=True, env=served.env, capture_output=True)
     assert done.stderr == b""
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_in_a_terminal_it_has_colours_and_bars(served: Head, environment: dict[str, str], coloured: bool) -> None:
+def test_in_a_terminal_the_table_has_colours_and_bars(
+    served: Head, environment: dict[str, str], coloured: bool
+) -> None:
     line = f"stty cols 120; exec {shlex.join(served.command())}"
     env = {**served.env, "TERM": "xterm", **environment}
     # script(1) gives the command a terminal
@@ -236,7 +238,7 @@ def test_in_a_terminal_it_has_colours_and_bars(served: Head, environment: dict[s
     assert "▊·········" in output
 
 
-def test_the_service_as_systemd_starts_it(head: Head) -> None:
+def test_the_service_runs_with_the_socket_of_systemd(head: Head) -> None:
     """Without its socket, its message names the unit to start."""
     with service(head, *PYTHON, "gpu_usage.shared"):
         done = head.run("-u")
@@ -245,7 +247,7 @@ def test_the_service_as_systemd_starts_it(head: Head) -> None:
     assert (alone.returncode, alone.stderr) == (1, "gpupool-queue: start gpupool-queue.socket instead\n")
 
 
-def test_a_service_that_is_not_asked_ends(head: Head) -> None:
+def test_an_idle_service_exits(head: Head) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(head.socket))
         listening.listen()

@@ -36,7 +36,7 @@ def test_every_recorded_text_has_an_origin() -> None:
     assert all(row["origin"] for rows in RECORDED.values() for row in rows)
 
 
-def test_the_fields_that_are_asked_for_are_read() -> None:
+def test_the_queried_fields_are_read() -> None:
     # made up: no published text has exactly these fields
     row = "NVIDIA A40, GPU-86e60957-0cc5-7959-855b-28f0d7bac243, 00000000:4F:00.0, 550.163.01, [N/A]"
     (gpu,) = answers.from_query([row])
@@ -70,7 +70,7 @@ def test_a_gpu_that_cannot_be_reached_is_named(text: str, address: str, reason: 
     assert list(answers.lost(text)) == [(address, reason)]
 
 
-def test_no_driver_is_no_version() -> None:
+def test_without_a_driver_there_is_no_version() -> None:
     assert answers.from_version("") is None
 
 

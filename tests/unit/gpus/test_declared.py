@@ -38,16 +38,16 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("reported", "declared"), SAME)
-def test_one_model_under_two_names(reported: str, declared: str) -> None:
+def test_two_names_of_one_model_match(reported: str, declared: str) -> None:
     assert is_model(reported, pattern(declared))
 
 
 @pytest.mark.parametrize(("reported", "declared"), OTHER)
-def test_two_models_with_names_alike(reported: str, declared: str) -> None:
+def test_two_models_with_similar_names_do_not_match(reported: str, declared: str) -> None:
     assert not is_model(reported, pattern(declared))
 
 
-def test_titan_x_by_itself_may_be_maxwell_or_pascal() -> None:
+def test_titan_x_alone_may_be_maxwell_or_pascal() -> None:
     assert [each.name for each in of_model("Titan X")] == ["Maxwell", "Pascal"]
     assert [each.name for each in of_model("TITAN X (Pascal)")] == ["Pascal"]
 
@@ -68,7 +68,7 @@ MODELS = {"a40": ["A40"], "titan_x": ["Titan X", "Titan Xp"], "ws": ["unknown"]}
         ({"a40": 1, "titan_x": 1}, ["TITAN Xp", "NVIDIA A40"], []),
     ],
 )
-def test_what_a_node_has_against_what_is_declared(
+def test_the_gpus_of_a_node_are_compared_with_the_inventory(
     declared: dict[str, int], reported: list[str], reasons: list[str]
 ) -> None:
     patterns = {gpu: [pattern(model) for model in models] for gpu, models in MODELS.items()}

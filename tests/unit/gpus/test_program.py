@@ -57,7 +57,7 @@ def check(tmp_path: Path) -> Check:
     return run
 
 
-def test_gpus_as_declared_are_not_worth_a_word(check: Check) -> None:
+def test_gpus_as_declared_give_no_output(check: Check) -> None:
     assert check(FIRST + SECOND) == (0, "")
 
 
@@ -75,7 +75,7 @@ def test_a_gpu_that_fell_off_the_bus_is_a_reason_with_its_address(check: Check) 
     assert line.startswith("gpupool: GPU 0000:d5:00.0: GPU is lost. Reboot the system to recover this GPU; ")
 
 
-def test_a_gpu_in_no_slot_any_more_is_a_reason(check: Check) -> None:
+def test_a_gpu_that_has_left_its_slot_is_a_reason(check: Check) -> None:
     one = SLOTS.splitlines()[0]
     assert check(FIRST, slots=one) == (1, "gpupool: 1 of 2 rtx_6000 missing\n")
 
@@ -94,7 +94,7 @@ def test_no_driver_is_a_reason(check: Check, module: str) -> None:
     assert check("", module=module) == (1, "gpupool: no NVIDIA driver is loaded\n")
 
 
-def test_it_needs_nothing_but_the_standard_library(tmp_path: Path) -> None:
+def test_the_program_needs_only_the_standard_library(tmp_path: Path) -> None:
     ship("gpus", tmp_path)
     done = subprocess.run(
         ["python3", "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import gpus.__main__"],

@@ -52,12 +52,12 @@ def shown(state: str, reason: str = "", by: str = "root") -> str:
         ),
     ],
 )
-def test_what_scontrol_shows(text: str, known: NodeState) -> None:
+def test_the_output_of_scontrol_is_read(text: str, known: NodeState) -> None:
     read = node.read(text)
     assert (read.flags, read.reason, read.by) == (known.flags, known.reason, known.by)
 
 
-def test_no_state_is_no_answer() -> None:
+def test_without_a_state_there_is_no_answer() -> None:
     with pytest.raises(node.NoAnswerError):
         node.read("Node gpu-1 not found\n")
 
@@ -85,7 +85,7 @@ WRONG = ["/data is not mounted"]
         ("DOWN DRAIN", OURS, "root", [], None),
     ],
 )
-def test_what_becomes_of_the_node(state: str, reason: str, by: str, wrong: list[str], step: Step | None) -> None:
+def test_each_state_has_its_next_step(state: str, reason: str, by: str, wrong: list[str], step: Step | None) -> None:
     assert node.next_step(NodeState(frozenset(state.split()), reason, by), wrong) == step
 
 
@@ -135,7 +135,7 @@ def run(slurm: Slurm, *missing: str) -> list[str]:
     return slurm.asked()
 
 
-def test_slurm_is_asked_only_when_something_changes(slurm: Slurm) -> None:
+def test_scontrol_is_called_only_after_a_change(slurm: Slurm) -> None:
     assert run(slurm) == ["show node gpu-1"], "after a boot it may be drained from before"
     assert run(slurm) == []
     reason = "gpupool: health: /none is not mounted"
@@ -147,21 +147,21 @@ def test_slurm_is_asked_only_when_something_changes(slurm: Slurm) -> None:
     assert run(slurm) == []
 
 
-def test_an_admins_drain_stays(slurm: Slurm) -> None:
+def test_an_admins_drain_is_kept(slurm: Slurm) -> None:
     slurm.node.write_text(shown("IDLE+DRAIN", "disk is replaced"))
     for missing in (["/none"], []):
         assert run(slurm, *missing) == ["show node gpu-1"]
     assert run(slurm) == []
 
 
-def test_without_a_controller_the_next_look_asks_again(slurm: Slurm) -> None:
+def test_without_a_controller_the_next_check_asks_again(slurm: Slurm) -> None:
     (slurm.node.parent / "bin" / "scontrol").write_text("#!/bin/sh\necho no contact >&2; exit 1\n")
     with pytest.raises(node.NoAnswerError, match="no contact"):
         run(slurm)
     assert not (program.STATE / "fine").exists()
 
 
-def test_a_look_that_takes_long_is_not_joined_by_another(slurm: Slurm) -> None:
+def test_a_check_that_takes_long_is_not_started_twice(slurm: Slurm) -> None:
     program.STATE.mkdir()
     with (program.STATE / "running").open("w") as earlier:
         fcntl.flock(earlier, fcntl.LOCK_EX)
@@ -169,7 +169,7 @@ def test_a_look_that_takes_long_is_not_joined_by_another(slurm: Slurm) -> None:
     assert run(slurm, "/none")
 
 
-def test_the_program_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
+def test_the_program_exits_0_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
     """The check exits 0 when Slurm does not answer: slurmd would wait for it at its start."""
     (slurm.node.parent / "bin" / "scontrol").write_text("#!/bin/sh\nexit 1\n")
     home = tmp_path / "lib"
@@ -194,12 +194,12 @@ def test_the_program_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
 # files on nodes
 
 
-def test_no_node_checks_itself_unless_the_inventory_says_so(stored: Cluster) -> None:
+def test_a_node_checks_itself_only_if_the_inventory_requests_it(stored: Cluster) -> None:
     assert "HealthCheck" not in slurm_conf(stored)
     assert files_of(stored, stored.nodes["gpu-1"], "health") == []
 
 
-def test_what_a_node_is_to_check(tmp_path: Path) -> None:
+def test_the_settings_list_the_checks_of_a_node(tmp_path: Path) -> None:
     new = "slurm: {health: {interval: 2m, disk_free: 2G}}\nscheduler:"
     cluster = changed(STORED, tmp_path / "on", ("scheduler:", new))
     one = cluster.nodes["gpu-1"]

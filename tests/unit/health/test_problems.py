@@ -29,17 +29,17 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 # mounts
 
 
-def test_what_is_mounted_and_answers_is_fine(tmp_path: Path) -> None:
+def test_a_mount_that_answers_is_no_problem(tmp_path: Path) -> None:
     assert mounts.problems(["/", "/proc"], tmp_path) == []
 
 
-def test_what_is_not_mounted_is_named(tmp_path: Path) -> None:
+def test_a_missing_mount_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     wrong = mounts.problems(["/proc", f"{tmp_path}/empty", f"{tmp_path}/none"], tmp_path)
     assert wrong == [f"{tmp_path}/empty is not mounted", f"{tmp_path}/none is not mounted"]
 
 
-def test_what_only_waits_to_be_mounted_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_automount_without_its_file_system_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(
         "31 1 0:30 / /proc rw,relatime shared:12 - autofs systemd-1 rw\n"
@@ -49,7 +49,7 @@ def test_what_only_waits_to_be_mounted_is_not(tmp_path: Path, monkeypatch: pytes
     assert mounts.problems(["/proc", "/a b"], tmp_path) == ["/proc is not mounted", "/a b cannot be read"]
 
 
-def test_a_server_that_hangs_holds_one_process(command: Command, tmp_path: Path) -> None:
+def test_a_server_that_hangs_blocks_one_process(command: Command, tmp_path: Path) -> None:
     """A process that waits in the kernel cannot be killed, and keeps its lock; here the test keeps it."""
     started = tmp_path / "started"
     command("stat", f"echo x >> {started}; exec sleep infinity")
@@ -60,7 +60,7 @@ def test_a_server_that_hangs_holds_one_process(command: Command, tmp_path: Path)
     assert not started.exists(), "an earlier look still hangs, so there is no other"
 
 
-def test_a_look_that_does_not_end_is_not_waited_for(
+def test_a_check_that_does_not_end_is_not_waited_for(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command("stat", "exec sleep infinity")
@@ -71,7 +71,7 @@ def test_a_look_that_does_not_end_is_not_waited_for(
 # GPUs
 
 
-def test_gpus_are_counted_and_their_driver_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_counted_and_their_driver_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(look, "DEVICES", tmp_path)
     (tmp_path / "nvidia0").write_text("no device")
     (tmp_path / "nvidiactl").symlink_to("/dev/null")
@@ -84,7 +84,7 @@ def test_gpus_are_counted_and_their_driver_is_asked(tmp_path: Path, monkeypatch:
     assert look.gpus(0, str(program), tmp_path) == ["GPU 3 has fallen off the bus", "GPU 4 is an A40"]
 
 
-def test_a_driver_that_hangs_is_a_problem_and_holds_one_process(
+def test_a_driver_that_hangs_is_a_problem_and_blocks_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lost GPU leaves an unkillable nvidia-smi behind."""
@@ -116,6 +116,6 @@ def test_full_file_systems_are_named_once(tmp_path: Path) -> None:
     ("script", "wrong"),
     [("echo yes", []), ("echo no", ["the clock is not synchronised"]), ("exit 1", []), ("echo ''", [])],
 )
-def test_the_clock(command: Command, script: str, wrong: list[str]) -> None:
+def test_a_clock_that_is_not_synchronised_is_named(command: Command, script: str, wrong: list[str]) -> None:
     command("timedatectl", f'[ "$*" = "show --property=NTPSynchronized --value" ] || exit 2\n{script}')
     assert look.clock() == wrong

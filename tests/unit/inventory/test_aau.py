@@ -38,14 +38,14 @@ def test_the_guides_batch_script_fits_the_defaults() -> None:
 
 
 @pytest.mark.promise("AAU-065", "AAU-066")
-def test_it_is_the_pilot_alone_and_says_what_is_not_of_the_guide() -> None:
+def test_it_is_the_pilot_only_and_values_from_elsewhere_are_marked() -> None:
     assert list(cluster_at(AAU).gpu_types) == ["v100"]
     lines = (AAU / "nodes.yml").read_text().splitlines()
     assert [line for line in lines if "nv-ai-01" in line and 'src: "L11 external"' in line]
 
 
 @pytest.mark.promise("AAU-059")
-def test_more_hardware_is_a_matter_of_the_inventory_alone(tmp_path: Path) -> None:
+def test_more_hardware_needs_only_added_lines_of_the_inventory(tmp_path: Path) -> None:
     kinds = {"t4": "Tesla T4", "a10": "A10", "a40": "A40"}
     types = "".join(f"  {name}: {{models: [{model}]}}\n" for name, model in kinds.items())
     nodes = "".join(

@@ -21,17 +21,17 @@ def nodes_with(cluster: Cluster, gpu: str) -> list[tuple[str, int, int]]:
     return [(node.name, node.cpus, node.gpus[gpu]) for node in cluster.nodes.values() if gpu in node.gpus]
 
 
-def test_there_are_six() -> None:
+def test_there_are_six_inventories() -> None:
     assert FOLDERS == ["aau-ai-cloud", "arandu", "example", "gcp-slurm", "santos-dumont", "skynet"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_holds(folder: str) -> None:
+def test_each_inventory_is_valid(folder: str) -> None:
     assert cluster_of(folder).testbed is not None
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_each_has_a_door_for_plain_pyinfra(folder: str) -> None:
+def test_each_has_an_inventory_file_for_plain_pyinfra(folder: str) -> None:
     text = (INVENTORY / folder / "inventory.py").read_text()
     assert text == (INVENTORY / "skynet" / "inventory.py").read_text().replace("skynet", folder)
 

@@ -38,12 +38,12 @@ def one_node_of_each_kind(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_holds(folder: str) -> None:
+def test_each_inventory_is_valid(folder: str) -> None:
     assert cluster_of(folder).having("compute")
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_is_read_at_one_go(folder: str) -> None:
+def test_each_inventory_is_short(folder: str) -> None:
     assert 40 <= len(text_of(folder).splitlines()) <= 120
 
 
@@ -58,7 +58,7 @@ def test_every_kind_of_node_has_its_files(folder: str) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_slurm_gets_every_partition_gpu_type_and_account(folder: str) -> None:
+def test_slurm_has_every_partition_gpu_type_and_account(folder: str) -> None:
     cluster = cluster_of(folder)
     conf, gres = slurm_conf(cluster), gres_conf(cluster)
     assert [name for name in cluster.partitions if f"\nPartitionName={name} " not in conf] == []
@@ -69,20 +69,20 @@ def test_slurm_gets_every_partition_gpu_type_and_account(folder: str) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_names_the_public_guide(folder: str) -> None:
+def test_each_inventory_names_its_public_guide(folder: str) -> None:
     assert any(file.read_text(encoding="utf-8").startswith("# ") for file in (OTHERS / folder).glob("*.yml"))
     assert "src: " in text_of(folder) or cluster_of(folder).entry.guide
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_names_no_person(folder: str) -> None:
+def test_no_inventory_names_a_person(folder: str) -> None:
     users = read(OTHERS / folder).data.get("users", [])
     assert [user["name"] for user in users if not re.fullmatch(r"u-[a-z-]+[0-9]+", user["name"])] == []
     assert [user["name"] for user in users if {"full_name", "keys"} & set(user)] == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_has_made_up_addresses_and_no_links(folder: str) -> None:
+def test_addresses_are_made_up_and_no_file_is_a_link(folder: str) -> None:
     assert cluster_of(folder).entry.network.startswith("10.")
     assert set(re.findall(r"https?://([^/]*)", text_of(folder))) <= {"packages.example.org"}
 
@@ -92,7 +92,7 @@ def test_networks_do_not_overlap() -> None:
     assert len(set(networks)) == len(networks)
 
 
-def test_a_condo_gives_owners_what_they_bought_and_guests_the_rest() -> None:
+def test_a_condo_gives_owners_their_contribution_and_guests_the_rest() -> None:
     klone = cluster_of("hyak-klone")
     guests = {name for name, partition in klone.partitions.items() if partition.preemptable}
     assert guests == {"ckpt", "ckpt-g2", "ckpt-all"}
@@ -121,7 +121,7 @@ def test_classes_get_slices_and_groups_get_whole_gpus() -> None:
     assert {user.name for user in rockfish.users.values() if user.entry.until} == {"u-class1", "u-class2"}
 
 
-def test_a_node_of_eight_amd_gpus_keeps_eight_of_its_cores() -> None:
+def test_a_node_of_eight_amd_gpus_reserves_eight_of_its_cores() -> None:
     lumi = cluster_of("lumi")
     line = next(line for line in slurm_conf(lumi).splitlines() if line.startswith("NodeName=") and "mi250:8" in line)
     assert "CoreSpecCount=8" in line.split()

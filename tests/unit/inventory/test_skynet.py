@@ -167,7 +167,7 @@ def test_infrastructure(cluster: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-196")
-def test_sky2_is_a_head_as_the_guide_says_elsewhere(cluster: Cluster) -> None:
+def test_sky2_is_a_head_like_sky1(cluster: Cluster) -> None:
     assert cluster.nodes["sky2"].roles == cluster.nodes["sky1"].roles
     assert cluster.nodes["sky2"].has("head")
 
@@ -183,14 +183,14 @@ def test_names_and_addresses(cluster: Cluster) -> None:
 
 @pytest.mark.promise("SKY-014", "SKY-016")
 @pytest.mark.parametrize(("name", "memory", "capacity"), [("multivac", "125G", "180T"), ("microvac", "256G", "160T")])
-def test_two_fileservers_are_given_in_full(inventory: Inventory, name: str, memory: str, capacity: str) -> None:
+def test_two_fileservers_are_described_in_full(inventory: Inventory, name: str, memory: str, capacity: str) -> None:
     server = entry(inventory, name)
     shape = inventory.hardware[server.hardware or ""]
     assert (shape.cpus, shape.memory, server.capacity) == (40, parse_size(memory), parse_size(capacity))
 
 
 @pytest.mark.promise("SKY-009")
-def test_three_units_of_spinning_disks_are_given_in_full(inventory: Inventory) -> None:
+def test_three_units_of_spinning_disks_are_described_in_full(inventory: Inventory) -> None:
     servers = [entry(inventory, name) for name in FILESERVERS]
     given = [server for server in servers if "capacity" not in (server.inferred or ())]
     assert [server.media for server in given] == ["hdd"] * 3
@@ -228,13 +228,13 @@ def test_labs(inventory: Inventory) -> None:
 
 
 @pytest.mark.promise("SKY-032")
-def test_everybody_is_in_overcap(cluster: Cluster) -> None:
+def test_all_users_are_in_overcap(cluster: Cluster) -> None:
     assert all(user.accounts == (user.account, "overcap") for user in cluster.users.values())
 
 
 @pytest.mark.promise("SKY-033", "SKY-043")
 @pytest.mark.parametrize("lab", LABS)
-def test_each_lab_has_people_and_one_coordinator(cluster: Cluster, lab: str) -> None:
+def test_each_lab_has_two_users_and_one_coordinator(cluster: Cluster, lab: str) -> None:
     assert len([user for user in cluster.users.values() if user.account == lab]) == 2
     assert len(cluster.accounts[lab].coordinators) == 1
 
@@ -249,7 +249,7 @@ def test_labs_own_shares_of_one_pool(cluster: Cluster) -> None:
 
 @pytest.mark.promise("SKY-119", "SKY-120")
 @pytest.mark.parametrize("name", [*OPEN, *LABS])
-def test_who_may_submit_where(cluster: Cluster, name: str) -> None:
+def test_each_partition_admits_its_accounts(cluster: Cluster, name: str) -> None:
     partition = cluster.partitions[name]
     allowed = (name,) if name in (*LABS, "overcap") else ()
     assert partition.allow_accounts == allowed
@@ -323,13 +323,13 @@ def test_mounts(cluster: Cluster, source: str, at: str, terabytes: int) -> None:
 
 
 @pytest.mark.promise("SKY-193")
-def test_the_share_is_mounted_as_df_shows_it_and_not_as_the_guide_misspells_it(cluster: Cluster) -> None:
+def test_the_share_is_mounted_under_the_name_of_df_and_not_the_guides_misspelling(cluster: Cluster) -> None:
     assert cluster.links["/srv/share"] == "/coc/pskynet1"
     assert not {link for link in (*cluster.links, *cluster.links.values()) if "psknet" in link or link == "/srv/share1"}
 
 
 @pytest.mark.promise("SKY-204")
-def test_the_memory_beside_a_gpu_has_a_figure(cluster: Cluster) -> None:
+def test_the_memory_per_gpu_has_a_value(cluster: Cluster) -> None:
     """The guide's template leaves `<quota>` open: a job may request up to this, and eight such jobs fit on a node."""
     most = cluster.scheduler.max_memory.per_gpu
     assert most == parse_size("44G")
@@ -373,7 +373,7 @@ def test_dataset_is_deprecated(inventory: Inventory) -> None:
 
 
 @pytest.mark.promise("SKY-012")
-def test_what_is_inferred_says_so(inventory: Inventory) -> None:
+def test_every_entry_has_a_source_or_is_inferred(inventory: Inventory) -> None:
     for item in (*inventory.nodes, *inventory.accounts, *inventory.users, *inventory.partitions):
         assert item.src or item.inferred is True, item
         if isinstance(item.inferred, tuple):
@@ -381,7 +381,7 @@ def test_what_is_inferred_says_so(inventory: Inventory) -> None:
     assert all(node.inferred is True or "address" in (node.inferred or ()) for node in inventory.nodes)
 
 
-def test_testbed_has_one_of_each_kind(cluster: Cluster) -> None:
+def test_the_testbed_has_one_node_of_each_kind(cluster: Cluster) -> None:
     nodes = [cluster.nodes[name] for name in cluster.testbed_nodes]
     assert {role for node in nodes for role in node.roles} == {
         role for node in cluster.nodes.values() for role in node.roles

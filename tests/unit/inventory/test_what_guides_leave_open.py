@@ -22,7 +22,7 @@ DAY = 86400
 
 
 @pytest.mark.promise("SKY-011")
-def test_what_raid_boxes_back_up_is_said_and_deploys_nothing() -> None:
+def test_exports_of_raid_boxes_are_marked_as_backed_up() -> None:
     exports = read("skynet").storage.exports
     assert {name for name, export in exports.items() if export.backed_up} == {f"pskynet{n}" for n in (1, 2, 3, 4, 5)}
 
@@ -58,7 +58,7 @@ def test_the_pilot_is_two_nodes_with_a_default_partition_and_qos() -> None:
 
 
 @pytest.mark.promise("GCP-029", "GCP-033", "GCP-034")
-def test_nodes_sleep_and_names_are_long_and_people_have_keys() -> None:
+def test_nodes_are_elastic_with_full_names_and_users_have_keys() -> None:
     cluster = cluster_at(INVENTORY / "gcp-slurm")
     assert all(node.elastic for node in cluster.having("compute"))
     assert all(len(user) > 8 for user in cluster.users)
@@ -66,7 +66,7 @@ def test_nodes_sleep_and_names_are_long_and_people_have_keys() -> None:
 
 
 @pytest.mark.promise("ARA-013", "ARA-051")
-def test_results_stay_on_the_worker_and_every_worker_has_a_gpu() -> None:
+def test_results_are_kept_on_the_worker_and_every_worker_has_a_gpu() -> None:
     inventory, cluster = read("arandu"), cluster_at(INVENTORY / "arandu")
     assert [mount.at for mount in cluster.mounts] == ["/home"]
     assert all(node.gpu_count for node in cluster.having("compute"))
@@ -75,7 +75,7 @@ def test_results_stay_on_the_worker_and_every_worker_has_a_gpu() -> None:
 
 
 @pytest.mark.promise("SDU-035", "SDU-051", "SDU-054")
-def test_a_node_is_what_one_row_of_the_table_says() -> None:
+def test_a_node_agrees_with_its_row_of_the_table() -> None:
     inventory, cluster = read("santos-dumont"), cluster_at(INVENTORY / "santos-dumont")
     assert inventory.hardware["b715"].memory == parse_size("64G")
     assert cluster.partitions["gdl"].nodes == ("sdumont4000",)

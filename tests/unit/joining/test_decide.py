@@ -43,7 +43,7 @@ def chosen(small: tuple[Inventory, Cluster], options: MachineOptions | None = No
     return choose(replace(BOX, **other), options or MachineOptions(), *small)  # type: ignore[arg-type]
 
 
-def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
+def test_matching_hardware_is_found_with_the_gpus_of_its_other_nodes(
     small: tuple[Inventory, Cluster],
 ) -> None:
     assert chosen(small) == Choice("box", None, {"a40": 8}, [])
@@ -73,7 +73,7 @@ def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(
+def test_a_machine_that_does_not_match_is_refused_with_the_reason(
     small: tuple[Inventory, Cluster], options: MachineOptions, other: dict[str, object], why: str
 ) -> None:
     wrong = chosen(small, options, **other).wrong
@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_refused_in_words(
     assert wrong[0].startswith(why)
 
 
-def test_gpus_of_a_stand_in_are_only_counted(small: tuple[Inventory, Cluster]) -> None:
+def test_fake_gpus_are_only_counted(small: tuple[Inventory, Cluster]) -> None:
     inventory, cluster = small
     stand_in = replace(cluster, drivers=replace(cluster.drivers, gpu="fake"))
     # hardware that no node of the inventory has, so that no node determines its GPUs
@@ -92,7 +92,7 @@ def test_gpus_of_a_stand_in_are_only_counted(small: tuple[Inventory, Cluster]) -
     assert (without.gpus, without.wrong) == ({}, [])
 
 
-def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inventory, Cluster]) -> None:
+def test_a_machine_without_matching_hardware_gets_a_new_entry(small: tuple[Inventory, Cluster]) -> None:
     other = replace(BOX, cpus=32, sockets=1, gpus=(A40,) * 2)
     choice = choose(other, MachineOptions(), *small)
     assert choice == Choice(
@@ -111,7 +111,7 @@ def test_slices_and_gpus_of_other_vendors_are_left_to_the_acceptance() -> None:
     assert list(compare.wrong_gpus(replace(BOX, gpus=()), {"mi210": 4}, types)) == []
 
 
-def test_a_machine_is_summed_up_in_one_line() -> None:
+def test_a_machine_is_described_in_one_line() -> None:
     disks = (("sda", 480_103_981_056), ("sdb", 480_103_981_056), ("nvme0n1", 7_681_501_126_656))
     assert compare.summary(replace(BOX, gpus=(A40, A40, ""), disks=disks)) == (
         "64 CPUs (2 x 16 x 2), 515574M, 2 x NVIDIA A40, 1 x GPU, disks: 1 x 7153G, 2 x 447G"
@@ -121,14 +121,14 @@ def test_a_machine_is_summed_up_in_one_line() -> None:
     assert "no GPUs" in compare.summary(replace(BOX, gpus=()))
 
 
-def test_more_memory_than_the_hardware_can_have_is_another_hardware() -> None:
+def test_more_memory_than_the_hardware_can_have_is_other_hardware() -> None:
     """Firmware and kernel take at most a tenth of the memory."""
     exact = Hardware(cpus=64, real_memory="450000M")
     assert list(compare.misfits(replace(BOX, memory=500_000), exact, "3%")) == []
     assert list(compare.misfits(replace(BOX, memory=500_001), exact, "3%")) == ["memory of 500001M, not 450000M"]
 
 
-def test_a_new_hardware_is_named_after_the_first_words_of_its_product_or_after_its_cpus() -> None:
+def test_new_hardware_is_named_after_its_product_or_its_cpus() -> None:
     assert (
         compare.new_name(replace(BOX, product="ProLiant DL380 Gen10 Plus v2 Server"), []) == "proliant-dl380-gen10-plus"
     )
@@ -136,6 +136,6 @@ def test_a_new_hardware_is_named_after_the_first_words_of_its_product_or_after_i
         assert compare.new_name(replace(BOX, product=product), []) == "cpu-64"
 
 
-def test_another_processor_is_another_hardware() -> None:
+def test_another_processor_is_other_hardware() -> None:
     arm = Hardware(cpus=64, real_memory="500000M", arch="aarch64")
     assert list(compare.misfits(BOX, arm, "3%")) == ["x86_64, not aarch64"]

@@ -66,7 +66,7 @@ def other_key(tmp_path: Path, name: str = "other") -> str:
     return f"{key.get_name()} {key.get_base64()}"
 
 
-def test_the_keys_that_a_machine_shows_are_read_without_logging_in(server: Server) -> None:
+def test_the_host_keys_of_a_machine_are_read_without_a_login(server: Server) -> None:
     with machines() as nodes:
         assert scan(nodes, "new") == (own_key(server),)
     assert not server.asked.exists()
@@ -82,7 +82,7 @@ def test_a_machine_is_reached_once_its_key_is_pinned(known: Path, server: Server
         assert nodes.on("new", "echo", "here") == "here\n"
 
 
-def test_an_alias_of_openssh_is_a_name_too(known: Path, server: Server) -> None:
+def test_a_host_alias_of_openssh_is_accepted(known: Path, server: Server) -> None:
     config = known.with_name("config")
     config.write_text(f"Host new\n  HostKeyAlias new.example\n{config.read_text()}")
     with machines() as nodes:
@@ -98,13 +98,15 @@ def test_a_machine_without_an_ssh_server_is_named(tmp_path: Path, known: Path, s
         scan(nodes, "new")
 
 
-def test_without_ssh_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> None:
+def test_without_the_ssh_program_its_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with machines() as nodes, pytest.raises(GpupoolError, match="apt-get install openssh-client"):
         scan(nodes, "new")
 
 
-def test_a_fingerprint_is_as_ssh_shows_it() -> None:
+def test_a_fingerprint_has_the_form_of_ssh() -> None:
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
     assert fingerprint(key) == "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
 
@@ -114,7 +116,7 @@ def test_a_port_other_than_22_is_part_of_the_name() -> None:
 
 
 @pytest.mark.parametrize("port", [22, 2222])
-def test_a_machine_has_just_the_keys_that_were_pinned_last_and_others_keep_theirs(
+def test_a_machine_has_the_keys_that_were_pinned_last_and_others_keep_theirs(
     known: Path, port: int, tmp_path: Path
 ) -> None:
     one, two, three = (other_key(tmp_path, name) for name in ("one", "two", "three"))
@@ -133,7 +135,7 @@ def test_a_machine_has_just_the_keys_that_were_pinned_last_and_others_keep_their
     assert known.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_file_without_a_newline_at_its_end_is_not_spoiled(known: Path, tmp_path: Path) -> None:
+def test_a_file_without_a_final_newline_is_not_damaged(known: Path, tmp_path: Path) -> None:
     nine, one = other_key(tmp_path, "nine"), other_key(tmp_path, "one")
     known.parent.mkdir()
     known.write_text(f"10.0.0.9 {nine}")
@@ -142,7 +144,7 @@ def test_a_file_without_a_newline_at_its_end_is_not_spoiled(known: Path, tmp_pat
     assert pinned(Pins(known, ("10.0.0.1",))) == (one,)
 
 
-def test_revoked_keys_are_not_taken_for_a_machines_keys(known: Path, tmp_path: Path) -> None:
+def test_revoked_keys_are_not_keys_of_a_machine(known: Path, tmp_path: Path) -> None:
     bad, good = other_key(tmp_path, "bad"), other_key(tmp_path, "good")
     known.parent.mkdir()
     known.write_text(f"@revoked 10.0.0.1 {bad}\n# a comment\n10.0.0.1 {good}\n")
@@ -172,7 +174,7 @@ def reached(known: Path, port: int, person: Person, *, replace: bool = False, fa
             raise GpupoolError("it does not fit")
 
 
-def test_only_a_key_that_a_person_agreed_to_is_pinned(
+def test_only_an_accepted_key_is_pinned(
     known: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strange = other_key(tmp_path)
@@ -197,9 +199,7 @@ def test_a_known_key_is_not_asked_about(known: Path, server: Server) -> None:
     assert person.asked == {}
 
 
-def test_another_key_than_the_known_one_is_refused_unless_the_machine_is_replaced(
-    known: Path, server: Server, tmp_path: Path
-) -> None:
+def test_a_changed_key_is_refused_unless_the_machine_is_replaced(known: Path, server: Server, tmp_path: Path) -> None:
     before = other_key(tmp_path)
     pin(pins_at(known, server.port), [before])
     person = Person(fingerprint(own_key(server)))
@@ -212,7 +212,7 @@ def test_another_key_than_the_known_one_is_refused_unless_the_machine_is_replace
     assert pinned(pins_at(known, server.port)) == (own_key(server),)
 
 
-def test_where_the_machine_is_refused_its_keys_are_as_before(known: Path, server: Server, tmp_path: Path) -> None:
+def test_if_the_machine_is_refused_its_keys_are_unchanged(known: Path, server: Server, tmp_path: Path) -> None:
     person = Person(fingerprint(own_key(server)))
     with pytest.raises(GpupoolError, match="it does not fit"):
         reached(known, server.port, person, fails=True)

@@ -17,12 +17,12 @@ def test_a_speed_is_read(text: str | None, least: int | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["10", "G", "0G", "10T", "-1G", "10G "])
-def test_what_is_no_speed_is_refused(text: str) -> None:
+def test_an_invalid_speed_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="write 10G or 1000M"):
         least_of(text)
 
 
-def test_a_slow_link_and_one_whose_speed_cannot_be_read_are_named(fake: FakeController, stored: Cluster) -> None:
+def test_a_slow_link_and_an_unreadable_speed_are_named(fake: FakeController, stored: Cluster) -> None:
     fake.target = Target(stored, None, {})
     node = stored.having("compute")[0]
     servers = servers_of(stored, node)
@@ -41,6 +41,6 @@ def test_a_slow_link_and_one_whose_speed_cannot_be_read_are_named(fake: FakeCont
     assert next(iter(slow(fake, [node], 1000))) == f"{node.name}: cannot read the speed of bond0 (towards {server})"
 
 
-def test_a_node_that_mounts_nothing_is_not_asked(fake: FakeController) -> None:
+def test_a_node_without_mounts_is_not_checked(fake: FakeController) -> None:
     assert list(slow(fake, fake.target.cluster.having("compute"), 1000)) == []
     assert fake.asked == []

@@ -15,7 +15,7 @@ from gpupool.upkeep.reserve import reserve
 # Preparing
 
 
-def test_a_machine_is_compared_written_down_and_reaches_nobody_yet(site: Site) -> None:
+def test_a_prepared_machine_is_compared_and_only_its_key_is_written(site: Site) -> None:
     prepared = site.prepare()
     assert (prepared.machines, prepared.others) == ({NEW: BOX}, ("ctl",))
     assert prepared.after.cluster.nodes[NEW].gpus == {"a40": 8}
@@ -52,21 +52,21 @@ def test_a_machine_that_does_not_answer_is_named(site: Site, silent: bool) -> No
     assert pinned(site.pins) == ()
 
 
-def test_the_commands_of_all_looks_are_counted(site: Site) -> None:
+def test_the_commands_of_all_probes_are_counted(site: Site) -> None:
     commands = Commands()
     probe(site.door, {NEW: ADDRESS, "gpu-4": "10.90.2.4"}, commands)
     probe(site.door, {NEW: ADDRESS}, commands)
     assert commands.sent == {NEW: 2, "gpu-4": 1}
 
 
-def test_a_node_that_is_in_the_inventory_is_refused(site: Site) -> None:
+def test_a_node_of_the_inventory_is_refused(site: Site) -> None:
     with pytest.raises(UsageError, match=r"gpu-2 is already in the inventory, with address 10\.90\.2\.2"):
         site.prepare("gpu-2", "10.90.2.2")
     assert site.door.runs == []
 
 
 @pytest.mark.parametrize("how", ["drained", "reserved"])
-def test_an_onboarding_that_was_killed_after_the_inventory_was_written_goes_on(site: Site, how: str) -> None:
+def test_an_onboarding_that_was_killed_after_writing_the_inventory_continues(site: Site, how: str) -> None:
     node = site.target.cluster.nodes["gpu-2"]
     if how == "drained":
         drain(site.fake, [node], "onboarding", "joins")
@@ -90,14 +90,14 @@ def test_only_a_compute_node_can_be_replaced(site: Site) -> None:
         site.prepare("ctl", replaces=True)
 
 
-def test_a_replaced_node_keeps_the_hardware_that_it_was_declared_with(site: Site) -> None:
+def test_a_replaced_node_keeps_its_declared_hardware(site: Site) -> None:
     assert site.prepare("gpu-2", replaces=True).choices["gpu-2"].hardware == "box"
     site.machines["gpu-2"] = replace(BOX, cpus=32)
     with pytest.raises(GpupoolError, match="gpu-2: it is not box: 32 CPUs, not 64"):
         site.prepare("gpu-2", replaces=True)
 
 
-def test_a_refused_key_ends_it_before_the_machine_is_logged_in_to(site: Site) -> None:
+def test_a_refused_key_ends_the_onboarding_before_a_login(site: Site) -> None:
     with pytest.raises(GpupoolError, match="the host key was not accepted"):
         site.prepare(agrees=False)
     assert site.door.runs == []
@@ -126,7 +126,7 @@ def test_a_machine_joins_drained_and_reserved_before_its_slurmd_runs(site: Site)
     assert stops == [NEW], "a slurmd that ran there before"
 
 
-def test_jobs_on_a_node_that_is_replaced_are_waited_for(site: Site) -> None:
+def test_jobs_on_a_replaced_node_are_waited_for(site: Site) -> None:
     job = site.slurm.run_job("gpu-2")
     site.fake.clock.after(600, lambda: site.slurm.jobs.remove(job))
     began = site.fake.clock.now
@@ -137,7 +137,7 @@ def test_jobs_on_a_node_that_is_replaced_are_waited_for(site: Site) -> None:
     assert "state=drain 'reason=gpupool: onboarding: another machine'" in site.fake.acts()[0]
 
 
-def test_a_node_that_others_have_drained_is_refused_before_anything_changes(site: Site) -> None:
+def test_a_node_drained_by_others_is_refused_before_a_change(site: Site) -> None:
     site.slurm.drain("gpu-2", "disk is replaced")
     with pytest.raises(GpupoolError, match=r"gpu-2 is drained by others: disk .*: nothing was changed") as error:
         site.onboard("gpu-2", replaces=True)
@@ -169,7 +169,7 @@ def refused(site: Site, why: str, *asked: str, network: int | None = None, repla
 UNDONE = "gpu-3: not in Slurm, and the inventory is unchanged"
 
 
-def test_a_slurmd_that_stays_silent_is_refused_and_taken_out_of_slurm_again(site: Site) -> None:
+def test_a_node_whose_slurmd_does_not_answer_is_removed_from_slurm_again(site: Site) -> None:
     def silent(names: tuple[str, ...]) -> None:
         for node in site.fake.target.cluster.having("compute"):
             site.slurm.add(node)
@@ -181,14 +181,14 @@ def test_a_slurmd_that_stays_silent_is_refused_and_taken_out_of_slurm_again(site
     assert site.fake.clock.now - began >= HEARD_SECONDS
 
 
-def test_what_the_acceptance_finds_takes_the_node_out_of_slurm_again(site: Site) -> None:
+def test_a_node_that_fails_the_acceptance_is_removed_from_slurm_again(site: Site) -> None:
     site.fake.problems[NEW] = ["no device file /dev/nvidia7", "docker info fails"]
     assert refused(site, "gpu-3: no device file /dev/nvidia7\ngpu-3: docker info fails") == UNDONE
     assert site.runs()[-1] == ("apply", ("ctl",)), "the controllers forget it"
     assert [node for node, text in site.fake.asked if "disable --quiet --now slurmd" in text] == [NEW]
 
 
-def test_a_test_job_that_fails_does_so_too(site: Site) -> None:
+def test_a_node_whose_test_job_fails_is_removed_from_slurm_again(site: Site) -> None:
     add = site.door.effects["apply"]
 
     def spoiled(names: tuple[str, ...]) -> None:
@@ -199,12 +199,12 @@ def test_a_test_job_that_fails_does_so_too(site: Site) -> None:
     assert refused(site, "gpu-3: GPU 0: memory error") == UNDONE
 
 
-def test_a_deploy_that_fails_does_so_too(site: Site) -> None:
+def test_a_node_whose_deploy_fails_is_removed_from_slurm_again(site: Site) -> None:
     site.door.failures["apply", NEW] = "Packages: no space left on device"
     assert refused(site, "gpu-3: Packages: no space left on device") == UNDONE
 
 
-def test_a_lost_machine_is_out_of_slurm_all_the_same(site: Site) -> None:
+def test_a_lost_machine_is_removed_from_slurm_too(site: Site) -> None:
     site.door.failures["apply", NEW] = "lost: no answer for 60 s"
     add = site.door.effects["apply"]
 
@@ -216,7 +216,7 @@ def test_a_lost_machine_is_out_of_slurm_all_the_same(site: Site) -> None:
     assert refused(site, "gpu-3: lost") == UNDONE
 
 
-def test_what_cannot_be_undone_says_what_to_do(site: Site) -> None:
+def test_a_removal_that_fails_names_the_command_to_run(site: Site) -> None:
     site.fake.problems[NEW] = ["no device file /dev/nvidia7"]
     site.fake.refused["^reserve gpupool_onboarding ''$"] = "Access denied"
     with pytest.raises(GpupoolError, match=r"gpu-3: cannot be removed from Slurm again: .*\(run `gpupool apply`\)"):
@@ -224,7 +224,7 @@ def test_what_cannot_be_undone_says_what_to_do(site: Site) -> None:
     assert site.written() == site.text
 
 
-def test_a_replaced_node_that_is_refused_stays_drained(site: Site) -> None:
+def test_a_replaced_node_that_is_refused_is_still_drained(site: Site) -> None:
     site.fake.problems["gpu-2"] = ["no device file /dev/nvidia7"]
     last = refused(site, "gpu-2: no device file", "gpu-2", replaces=True)
     assert last == "gpu-2: drained, and stays out of service; the inventory was not changed"
@@ -232,7 +232,7 @@ def test_a_replaced_node_that_is_refused_stays_drained(site: Site) -> None:
     assert "DRAIN" in site.slurm.nodes["gpu-2"].flags
 
 
-def test_an_interrupted_deploy_ends_it_with_the_node_drained(site: Site) -> None:
+def test_an_interrupted_deploy_leaves_the_node_drained(site: Site) -> None:
     site.door.interrupted.add("apply")
     with pytest.raises(KeyboardInterrupt):
         site.onboard()

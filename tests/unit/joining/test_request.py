@@ -15,7 +15,7 @@ from gpupool.joining.request import gpus_of, nodes_of, replaced_of
         (["n[1-2]", "10.0.0.[1-2]"], {"n1": "10.0.0.1", "n2": "10.0.0.2"}),
     ],
 )
-def test_names_and_addresses(arguments: list[str], nodes: dict[str, str]) -> None:
+def test_names_and_addresses_are_paired(arguments: list[str], nodes: dict[str, str]) -> None:
     assert nodes_of(arguments) == nodes
 
 
@@ -29,12 +29,12 @@ def test_names_and_addresses(arguments: list[str], nodes: dict[str, str]) -> Non
         (["a=10.0.0.1", "a=10.0.0.2"], "a is given twice"),
     ],
 )
-def test_what_makes_no_sense_is_said(arguments: list[str], why: str) -> None:
+def test_contradicting_arguments_are_refused(arguments: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=why.replace("[", r"\[")):
         nodes_of(arguments)
 
 
-def test_a_replaced_node_keeps_its_address_unless_another_is_given() -> None:
+def test_a_replaced_node_keeps_its_address_by_default() -> None:
     known = {"a": "10.0.0.1", "b": "10.0.0.2", "c": None}
     assert replaced_of(["a", "b"], known) == {"a": "10.0.0.1", "b": "10.0.0.2"}
     assert replaced_of(["a", "10.0.0.9"], known) == replaced_of(["a=10.0.0.9"], known) == {"a": "10.0.0.9"}
@@ -43,7 +43,7 @@ def test_a_replaced_node_keeps_its_address_unless_another_is_given() -> None:
             replaced_of(words, known)
 
 
-def test_gpus() -> None:
+def test_gpus_are_given_by_type_and_count() -> None:
     assert gpus_of("a40:4,rtx:2") == {"a40": 4, "rtx": 2}
     assert (gpus_of(None), gpus_of("none")) == (None, {})
     with pytest.raises(UsageError, match="write TYPE:COUNT"):

@@ -14,7 +14,7 @@ def leave(site: Site, *selector: str) -> retire.Retired:
     return retire.Retirement(site.fake, site.door, site.notes, leaving).run()
 
 
-def test_a_node_leaves_slurm_before_its_own_daemons_stop_and_the_inventory_comes_last(wide: Site) -> None:
+def test_a_node_leaves_slurm_before_its_daemons_stop_and_the_inventory_is_written_last(wide: Site) -> None:
     pin(wide.pins, [wide.key])
     done = leave(wide, NEW)
     assert (done.names, done.left, done.commands) == ((NEW,), {}, {"ctl": 1, NEW: 1})
@@ -35,19 +35,19 @@ def test_the_jobs_of_a_leaving_node_are_waited_for(wide: Site) -> None:
     assert wide.fake.clock.now - began >= 600
 
 
-def test_a_node_that_others_have_drained_leaves_all_the_same(wide: Site) -> None:
+def test_a_node_drained_by_others_is_retired_too(wide: Site) -> None:
     wide.slurm.drain(NEW, "disk is replaced")
     assert leave(wide, NEW).names == (NEW,)
     assert wide.fake.acts() == []
 
 
-def test_a_node_that_slurmctld_has_forgotten_leaves_without_a_drain(wide: Site) -> None:
+def test_a_node_unknown_to_slurmctld_is_retired_without_a_drain(wide: Site) -> None:
     del wide.slurm.nodes[NEW]
     assert leave(wide, NEW).names == (NEW,)
     assert wide.fake.acts() == []
 
 
-def test_a_node_that_slurmctld_still_knows_stays_in_the_inventory(wide: Site) -> None:
+def test_a_node_that_slurmctld_still_knows_is_kept_in_the_inventory(wide: Site) -> None:
     wide.door.effects.clear()
     before = wide.written()
     with pytest.raises(GpupoolError, match="slurmctld still knows gpu-3: run `gpupool apply`"):
@@ -56,14 +56,14 @@ def test_a_node_that_slurmctld_still_knows_stays_in_the_inventory(wide: Site) ->
     assert [what for what, _ in wide.runs()] == ["apply"]
 
 
-def test_a_broken_node_leaves_and_what_stays_there_is_said(wide: Site) -> None:
+def test_a_broken_node_is_retired_and_reported_as_not_cleaned(wide: Site) -> None:
     wide.door.failures["leave", NEW] = "cannot be reached: no route to host"
     assert leave(wide, NEW).left == {NEW: "cannot be reached: no route to host"}
     assert "gpu-[1-3]" not in wide.written()
 
 
 @pytest.mark.parametrize("what", ["apply", "leave"])
-def test_an_interrupted_retirement_leaves_the_inventory_as_it_was(wide: Site, what: str) -> None:
+def test_an_interrupted_retirement_does_not_change_the_inventory(wide: Site, what: str) -> None:
     wide.door.interrupted.add(what)
     before = wide.written()
     with pytest.raises(KeyboardInterrupt):
@@ -71,7 +71,7 @@ def test_an_interrupted_retirement_leaves_the_inventory_as_it_was(wide: Site, wh
     assert wide.written() == before
 
 
-def test_controllers_that_cannot_be_changed_stop_it(wide: Site) -> None:
+def test_controllers_that_cannot_be_changed_stop_the_retirement(wide: Site) -> None:
     wide.door.failures["apply", "ctl"] = "Slurm configuration: refused"
     with pytest.raises(GpupoolError, match="ctl: Slurm configuration: refused"):
         leave(wide, NEW)
@@ -86,13 +86,13 @@ def test_controllers_that_cannot_be_changed_stop_it(wide: Site) -> None:
         ("gpu-1,gpu-2,gpu-3", BadInventoryError, ""),
     ],
 )
-def test_what_cannot_leave_is_refused(wide: Site, selector: str, error: type[GpupoolError], why: str) -> None:
+def test_a_node_that_is_required_is_not_retired(wide: Site, selector: str, error: type[GpupoolError], why: str) -> None:
     with pytest.raises(error, match=why):
         leave(wide, selector)
     assert wide.fake.acts() == []
 
 
-def test_what_an_admin_needs_to_log_in_stays_on_the_machine(wide: Site) -> None:
+def test_files_for_the_login_of_admins_are_kept_on_the_machine(wide: Site) -> None:
     stays = retire._stays(wide.target.cluster, wide.target.cluster.nodes[NEW])
     assert "/etc/hosts" in stays
     assert any("sshd" in path for path in stays)

@@ -31,7 +31,7 @@ def text(site: Path) -> str:
     return "".join(file.read_text() for file in sorted(site.glob("*.yml")))
 
 
-def test_nodes_that_are_alike_share_an_entry_and_leave_no_trace(site: Path) -> None:
+def test_identical_nodes_share_an_entry_and_leave_no_trace(site: Path) -> None:
     before = text(site)
     made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
     assert text(site) == before
@@ -43,14 +43,14 @@ def test_nodes_that_are_alike_share_an_entry_and_leave_no_trace(site: Path) -> N
     assert text(site) == before
 
 
-def test_a_new_hardware_is_written_beside_the_others(site: Path) -> None:
+def test_new_hardware_is_written_after_the_others(site: Path) -> None:
     made = written.joined(
         written.opened(site), {"new": "10.90.2.9"}, {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})}
     )
     assert made.cluster.nodes["new"].memory == 16000
 
 
-def test_another_gpu_in_one_node_of_a_range_takes_it_out_of_the_range(site: Path) -> None:
+def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
     made = written.renewed(written.opened(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})})
     assert not made.draft.changed
     tall = {"cpus": 128, "real_memory": "515000M", "gpu_slots": 8, "cpus_kept_per_gpu": 6}
@@ -61,14 +61,12 @@ def test_another_gpu_in_one_node_of_a_range_takes_it_out_of_the_range(site: Path
     }
 
 
-def test_a_lab_that_would_own_more_than_there_is_keeps_a_node_from_leaving(site: Path) -> None:
+def test_a_node_is_not_retired_if_a_lab_would_own_more_than_the_rest(site: Path) -> None:
     with pytest.raises(BadInventoryError, match="GPUs"):
         written.left(written.opened(site), ["gpu-1"])
 
 
-def test_a_command_that_was_killed_while_it_wrote_is_finished_by_the_next(
-    site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_write_is_completed_by_the_next_command(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = site / "nodes.yml"
     whole = next(site.glob("*.yml"))
     parts = whole.read_text().partition("gpu_types:")
@@ -101,7 +99,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> Non
         made.draft.write()
 
 
-def test_only_the_controllers_hear_of_a_new_node_and_servers_that_export_to_addresses(site: Path) -> None:
+def test_a_new_node_changes_only_controllers_and_servers_that_export_to_addresses(site: Path) -> None:
     before = written.opened(site)
     after = written.joined(before, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))).cluster
     assert concerned(before.cluster, after) == ("ctl",)
@@ -128,7 +126,7 @@ def test_an_inventory_is_loaded_once_and_each_changed_text_once_more(
     assert loads == [False, True], "nothing changes, and nothing is read"
 
 
-def test_servers_hear_of_a_new_node_where_its_address_is_in_their_exports(tmp_path: Path) -> None:
+def test_servers_whose_exports_have_the_nodes_address_are_changed(tmp_path: Path) -> None:
     site = copied(STORED, tmp_path / "stored")
     original = written.opened(site)
     like = original.cluster.having("compute")[0]
@@ -147,7 +145,7 @@ def test_servers_hear_of_a_new_node_where_its_address_is_in_their_exports(tmp_pa
     assert {*concerned(original.cluster, original.cluster)} == {first}
 
 
-def test_nodes_with_other_gpus_have_an_entry_each(site: Path) -> None:
+def test_nodes_with_other_gpus_have_separate_entries(site: Path) -> None:
     choices = {"gpu-3": Choice("box", None, {"a40": 8}), "gpu-4": Choice("box", None, {"a40": 4})}
     made = written.joined(written.opened(site), NEW, choices)
     assert {name: made.cluster.nodes[name].gpu_count for name in NEW} == {"gpu-3": 8, "gpu-4": 4}

@@ -24,12 +24,12 @@ class Failed(Exception):  # noqa: N818
         ("cat; printf '\\303'; printf '\\377' >&2", Result("\ufffd", "\ufffd", 0), "\ufffd"),
     ],
 )
-def test_a_command_that_ends(script: str, result: Result, reason: str) -> None:
+def test_a_command_that_ends_has_its_output(script: str, result: Result, reason: str) -> None:
     answer = commands.run(["sh", "-c", script], 60)
     assert (answer, answer.reason) == (result, reason)
 
 
-def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
+def test_a_command_that_cannot_be_run_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"^/nowhere/squeue: not installed$"):
         commands.run(["/nowhere/squeue", "--json"], 60)
     (tmp_path / "text").touch(mode=stat.S_IRUSR)
@@ -40,7 +40,7 @@ def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
         commands.run(["sleep", "infinity"], 0.01)
 
 
-def test_the_output_or_the_failure_of_the_caller() -> None:
+def test_the_caller_gets_the_output_or_its_failure() -> None:
     assert commands.output_of(["sh", "-c", "echo $X"], 60, Failed, {**os.environ, "X": "x"}) == "x\n"
     with pytest.raises(Failed, match=r"^sh -c exit 3: exit code 3$"):
         commands.output_of(["sh", "-c", "exit 3"], 60, Failed)

@@ -34,7 +34,7 @@ def test_links_of_another_user_are_not_followed(tmp_path: Path) -> None:
     assert (other.read_text(), path.is_symlink(), path.read_text()) == ("untouched", False, "new")
 
 
-def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):

@@ -24,7 +24,7 @@ def looked(folder: Path, *items: tuple[Kind, str], slurmd: str = "exit 0") -> Lo
     return seen
 
 
-def test_a_sound_node_has_no_faults(tmp_path: Path) -> None:
+def test_a_healthy_node_has_no_faults(tmp_path: Path) -> None:
     stand_ins.put({"gpus": "exit 0"}, tmp_path)
     items: list[tuple[Kind, str]] = [
         ("service", "slurmd"), ("gpus", f"{tmp_path}/gpus"), ("device", "/dev/null"), ("mount", "/proc"),
@@ -36,7 +36,7 @@ def test_a_sound_node_has_no_faults(tmp_path: Path) -> None:
     }
 
 
-def test_each_fault_is_with_its_item(tmp_path: Path) -> None:
+def test_each_fault_names_its_item(tmp_path: Path) -> None:
     stand_ins.put({"gpus": "echo gpupool: 1 of 8 a40 missing; exit 1", "silent": "exit 3"}, tmp_path)
     seen = looked(
         tmp_path, ("service", "slurmd"), ("gpus", f"{tmp_path}/gpus"), ("gpus", f"{tmp_path}/silent"),
@@ -60,7 +60,7 @@ def test_any_text_is_one_line_of_json(tmp_path: Path) -> None:
     assert item.fault == 'a "b"\\ c  d\x1b'
 
 
-def test_a_mount_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+def test_a_mount_that_does_not_answer_is_abandoned(tmp_path: Path) -> None:
     stand_ins.put({"stat": f"exec {sleep()} infinity"}, tmp_path / "bin")
     command = ["sh", "-c", shell_file("gpupool.node", "look.sh"), "look", *look.arguments(1, [("mount", "/proc")])]
     environment = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
@@ -72,7 +72,7 @@ def sleep() -> str:
     return subprocess.run(["sh", "-c", "command -v sleep"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_items_of_a_kind_come_by_name() -> None:
+def test_items_of_a_kind_are_sorted_by_name() -> None:
     seen = look.read('{"clock": 1.5}\n{"kind": "mount", "item": "/b", "fault": "", "mounted": true}\n'
                      '{"kind": "mount", "item": "/a", "fault": "x", "mounted": false}\n')  # fmt: skip
     assert seen.clock == 1.5

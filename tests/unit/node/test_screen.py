@@ -32,6 +32,6 @@ def test_a_command_ends_with_one_code_and_no_traceback(main: str, shell: str, co
     assert (done.returncode, done.stderr) == (code, "")
 
 
-def test_a_name_has_no_signs_that_move_the_cursor() -> None:
+def test_a_name_contains_no_control_characters() -> None:
     assert screen.plain("a\tb\x1b[2J\u00e9\n") == "a?b?[2J\u00e9?"
     assert screen.plain(7) == "7"

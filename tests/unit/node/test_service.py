@@ -31,14 +31,14 @@ def told(**shown: str) -> str:
         ({"StatusText": "unwell: jobs held: 7=8 of u-x"}, f"{NAME}: jobs held: 7=8 of u-x"),
     ],
 )
-def test_a_service_that_is_not_well_is_named_with_the_reason(shown: dict[str, str], message: str) -> None:
+def test_an_unwell_service_is_named_with_the_reason(shown: dict[str, str], message: str) -> None:
     assert told(**shown) == message
 
 
 @pytest.mark.parametrize(
     "status", ["well", "waiting: this controller is not the active one", "", "well: nothing to do"]
 )
-def test_a_service_that_is_well_or_waits_is_right(status: str) -> None:
+def test_a_service_that_is_well_or_waits_passes(status: str) -> None:
     assert told(StatusText=status) == told(StatusText=status, NRestarts="2") == ""
     assert trouble(f"ActiveState=active\nStatusText={status}\n100") == ""
 

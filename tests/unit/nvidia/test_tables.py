@@ -22,13 +22,13 @@ def test_every_row_names_its_sources(table: str, rows: str) -> None:
     assert set(whole["sources"]) == named
 
 
-def test_branches_are_in_order_and_none_supports_less_than_an_older_one() -> None:
+def test_branches_are_in_order_and_newer_ones_support_as_much_as_older_ones() -> None:
     assert list(branches()) == sorted(branches(), key=version)
     supported = [version(each.cuda) for each in branches().values()]
     assert supported == sorted(supported)
 
 
-def test_what_debian_ships_is_in_the_table_of_branches() -> None:
+def test_drivers_of_debian_are_in_the_table_of_branches() -> None:
     for distribution in distributions().values():
         assert set(distribution.branches) <= set(branches())
         assert distribution.default in distribution.branches
@@ -60,14 +60,14 @@ def test_a_gpu_has_a_first_and_a_last_branch(model: str, capability: str, first:
     assert (known.capability, known.first_branch, known.last_branch) == (capability, first, last)
 
 
-def test_models_of_the_table_are_found_by_their_own_name_alone() -> None:
+def test_models_of_the_table_match_exactly_themselves() -> None:
     for model in models():
         (known,) = of_model(model)
         assert model in read("models")["models"][known.capability]["names"]
 
 
-def test_the_page_says_what_the_table_says() -> None:
-    page = (INVENTORY.parent / "docs" / "gpus.md").read_text().partition("## What is known")[2].partition("\n## ")[0]
+def test_the_page_agrees_with_the_table() -> None:
+    page = (INVENTORY.parent / "docs" / "gpus.md").read_text().partition("## Known models")[2].partition("\n## ")[0]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
     ]
@@ -94,7 +94,7 @@ def test_last_branches_and_toolkits_exist() -> None:
         assert each.last_cuda is None or version(each.last_cuda) >= version(each.first_cuda)
 
 
-def test_every_model_of_the_six_inventories_is_known_but_the_one_that_is_called_unknown() -> None:
+def test_every_model_of_the_six_inventories_is_known_except_unknown() -> None:
     written = {
         model
         for file in INVENTORY.glob("*/nodes.yml")

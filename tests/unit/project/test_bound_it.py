@@ -43,7 +43,7 @@ def bound(code: ast.AST) -> Iterator[int]:
         "try: ...\nexcept ValueError as it: ...",
     ],
 )
-def test_a_binding_is_seen(text: str) -> None:
+def test_a_binding_is_found(text: str) -> None:
     assert len(list(bound(ast.parse(text)))) == 1
 
 

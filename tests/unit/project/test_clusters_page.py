@@ -30,7 +30,7 @@ def _has(value: Any, keys: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1])
-def test_a_dash_is_where_the_inventory_has_no_such_key(row: list[str]) -> None:
+def test_a_dash_means_that_the_inventory_does_not_have_the_key(row: list[str]) -> None:
     _, key, *cells = row
     assert len(cells) == len(CLUSTERS)
     for cluster, cell in zip(CLUSTERS, cells, strict=True):
@@ -41,7 +41,7 @@ def test_the_page_has_its_rows() -> None:
     assert len(ROWS) > 40
 
 
-def test_each_cluster_of_another_site_has_a_row_with_at_most_three_things_that_could_not_be_said() -> None:
+def test_each_public_cluster_has_a_row_with_at_most_three_missing_features() -> None:
     rows = [line.strip("| ").split(" | ") for line in OTHERS.splitlines() if line.startswith("| [")]
     folders = {path.parent.name for path in (INVENTORY / "others").glob("*/inventory.yml")}
     assert {row[0].partition("]")[0].strip("[") for row in rows} == folders

@@ -46,7 +46,7 @@ def test_two_processes_render_the_same_bytes() -> None:
         ("check", "tests/unit/cluster/broken/typo_key"),
     ],
 )
-def test_nothing_is_asked_of_anybody(arguments: tuple[str, ...]) -> None:
+def test_rendering_opens_no_socket_and_starts_no_program(arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ALONE, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -55,7 +55,7 @@ def test_nothing_is_asked_of_anybody(arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("room", ["cluster", "compile"])
-def test_rooms_that_say_what_shall_be_know_no_way_to_do_it(room: str) -> None:
+def test_rooms_of_the_wanted_state_import_no_way_to_nodes(room: str) -> None:
     for file in (ROOT / "gpupool" / room).rglob("*.py"):
         imported = [line for line in file.read_text().splitlines() if line.lstrip().startswith(("import ", "from "))]
         for word in ("pyinfra", "socket", "subprocess", "gpupool.operations", "gpupool.facts", "gpupool.engine"):

@@ -59,7 +59,7 @@ def test_all_commands_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_and_option_is_written_about(name: str) -> None:
+def test_every_command_and_option_is_documented(name: str) -> None:
     if name != "gpupool":
         assert f"{name} " in TEXT or f"`{name}`" in TEXT, f"{name} is in no document"
     options = [param for param in COMMANDS[name].params if isinstance(param, TyperOption) and not param.hidden]
@@ -80,7 +80,7 @@ def test_every_role_has_a_page_and_every_page_a_role() -> None:
     assert sorted(page.stem for page in (DOCS / "roles").glob("[!R]*.md")) == ROLES
 
 
-def test_the_deploy_and_its_index_know_every_role() -> None:
+def test_the_deploy_and_its_index_have_every_role() -> None:
     index = (DOCS / "roles" / "README.md").read_text()
     assert sorted(re.findall(r"^\| \[(\w+)\]", index, flags=re.MULTILINE)) == ROLES
     assert index == role_index.index(), "run script/docs"
@@ -102,7 +102,7 @@ def _with_a_directory_and_backups(folder: Path) -> Cluster:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_page_of_a_role_lists_the_files_that_it_puts(role: str, clusters: list[Cluster]) -> None:
+def test_the_page_of_a_role_lists_its_files(role: str, clusters: list[Cluster]) -> None:
     nodes = [(cluster, node) for cluster in clusters for node in cluster.nodes.values()] if role in FILES else []
     files = [file for cluster, node in nodes for file in files_of(cluster, node, role)]
     page = (DOCS / "roles" / f"{role}.md").read_text()
@@ -113,12 +113,12 @@ def test_the_page_of_a_role_lists_the_files_that_it_puts(role: str, clusters: li
     assert set(listed) == {(paths[file], file.owner, file.mode) for file in files}
 
 
-def test_every_file_is_put_by_a_role() -> None:
+def test_every_file_is_installed_by_a_role() -> None:
     assert set(FILES) <= set(ROLES)
 
 
-def test_what_has_no_effect_yet_is_said_of_keys_that_exist() -> None:
-    table = (DOCS / "concepts.md").read_text().partition("## What this version applies")[2]
+def test_keys_without_effect_exist() -> None:
+    table = (DOCS / "concepts.md").read_text().partition("## Keys without effect")[2]
     rows = " ".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
     keys = set(re.findall(r"`(\w+)`", rows))
     assert "storage" in keys
@@ -131,10 +131,10 @@ _OF_NODES = {"NodeName", "NodeAddr", "CPUs", "RealMemory", "Gres", "Feature", "N
 
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
 @pytest.mark.parametrize("cgroup", ["v1", "v2"])
-def test_what_is_different_in_a_testbed_is_in_its_table(inventory: Path, cgroup: Any) -> None:
+def test_every_difference_of_a_testbed_is_in_its_table(inventory: Path, cgroup: Any) -> None:
     real = cluster_at(inventory)
     twin = stand_in(real, cgroup=cgroup)
-    table = (DOCS / "testbed.md").read_text().partition("## What is different from production")[2]
+    table = (DOCS / "testbed.md").read_text().partition("## Differences from production")[2]
     different = set()
     for node in twin.nodes.values():
         there = {file.path: _settings(file.text) for file in files_for(real, real.nodes[node.name])}
@@ -171,7 +171,7 @@ def test_the_index_has_every_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_a_target(page: Path) -> None:
     broken = []
     for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)):
         if re.match(r"\w+:", link):
@@ -188,7 +188,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-def test_tests_that_documents_name_are_there() -> None:
+def test_tests_that_documents_name_exist() -> None:
     there = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
@@ -211,7 +211,7 @@ def _tracked() -> Iterator[tuple[str, str]]:
             yield name, path.read_text(encoding="utf-8", errors="replace")
 
 
-def test_no_file_names_a_place_of_the_machine_it_was_written_on() -> None:
+def test_no_file_names_a_directory_of_a_developers_machine() -> None:
     # in two parts, or this file would contain it
     ours = re.compile("/" + r"work/|/Users/\w+|/home/[a-z]+/(?:src|code|git|projects)\b")
     assert [(name, found[0]) for name, text in _tracked() if (found := ours.findall(text))] == []
@@ -234,7 +234,7 @@ def test_the_lock_names_no_index() -> None:
     assert "--hash=sha256:" in lock
 
 
-def test_nobody_uses_what_pyinfra_does_badly() -> None:
+def test_code_avoids_known_faults_of_pyinfra() -> None:
     code = [path for name in ("gpupool", "roles", "deploys") for path in sorted((ROOT / name).rglob("*.py"))]
     assert [path.name for path in code if re.search(r"\bserver\.mount\b", path.read_text())] == []
     loops = [node for node in ast.walk(ast.parse((ROOT / "deploys/site.py").read_text())) if isinstance(node, ast.For)]
@@ -254,7 +254,7 @@ def test_text_becomes_files_without_pyinfra_and_without_sockets() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
-def test_facts_and_operations_know_no_cluster() -> None:
+def test_facts_and_operations_import_no_cluster() -> None:
     files = [path for name in ("facts", "operations") for path in (ROOT / "gpupool" / name).rglob("*.py")]
     assert [file.name for file in files if re.search(r"gpupool\.(cluster|compile)\b", file.read_text())] == []
 
@@ -270,7 +270,7 @@ def _shown() -> Iterator[tuple[str, str]]:
             yield command, output
 
 
-def test_what_the_readme_shows_is_what_one_sees(tmp_path: Path) -> None:
+def test_the_output_in_the_readme_is_that_of_the_commands(tmp_path: Path) -> None:
     (tmp_path / "inventory").symlink_to(ROOT / "inventory")
     shown = list(_shown())
     assert {"check", "render", "init"} <= {command.split()[1] for command, _ in shown}
@@ -298,7 +298,7 @@ def test_the_page_of_promises_is_up_to_date() -> None:
     assert (DOCS / "requirements-status.md").read_text() == made.stdout, "run script/docs"
 
 
-def test_the_changelog_knows_the_version() -> None:
+def test_the_changelog_has_the_version() -> None:
     from gpupool import __version__
 
     first = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)

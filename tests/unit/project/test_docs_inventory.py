@@ -34,7 +34,7 @@ def test_the_page_is_up_to_date() -> None:
     assert (ROOT / "docs" / "inventory.md").read_text() == page(EXAMPLE), "run script/docs"
 
 
-def test_the_example_is_without_complaint() -> None:
+def test_the_example_has_no_complaints() -> None:
     assert [str(complaint) for complaint in examine(EXAMPLE).complaints] == []
 
 
@@ -47,7 +47,7 @@ def test_the_example_shows_every_key(everything: Inventory) -> None:
     assert [key for key in sorted(missing) if not key.endswith((".src", ".inferred"))] == []
 
 
-def test_prose_and_yaml_are_told_apart(tmp_path: Path) -> None:
+def test_prose_and_yaml_are_distinguished(tmp_path: Path) -> None:
     (tmp_path / "nodes.yml").write_text(
         "# Machines\n#\n# Say `what`.\n\nnodes:\n  # the first\n  - {name: a}\n#gpu: {}\n"
     )
@@ -58,7 +58,7 @@ def test_prose_and_yaml_are_told_apart(tmp_path: Path) -> None:
     )
 
 
-def test_switching_on_leaves_prose_alone() -> None:
+def test_enabling_keys_does_not_change_prose() -> None:
     assert switched_on("# words\n#gpu:\n  # words\n  #driver: fake\n") == "# words\ngpu:\n  # words\n  driver: fake\n"
 
 

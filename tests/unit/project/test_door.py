@@ -43,13 +43,13 @@ def test_one_function_runs_a_deploy() -> None:
     assert anywhere == {"run/door.py"}
 
 
-def test_the_command_line_takes_no_more_of_the_engine_than_reports_and_progress() -> None:
+def test_the_command_line_imports_only_reports_and_progress_of_the_engine() -> None:
     for file, tree in python("cli"):
         taken = {module for module, _ in imports(tree) if module.startswith("gpupool.engine")}
         assert taken <= SEEN, file
 
 
-def test_nothing_below_the_command_line_imports_it() -> None:
+def test_only_the_command_line_imports_the_command_line() -> None:
     above = {"cli", "__main__.py"}
     for file, tree in python():
         if file.split("/")[0] not in above:

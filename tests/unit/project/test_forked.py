@@ -8,7 +8,7 @@ import forked
 import pytest
 
 
-def test_it_says_and_returns_what_a_start_of_its_own_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_has_the_output_and_exit_code_of_a_separate_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     for words in (["check", "nowhere"], ["schema"]):
         command = [sys.executable, "-m", "gpupool", *words]

@@ -11,7 +11,7 @@ MEANT = "if that is meant: script/docs"
 
 
 @pytest.mark.parametrize("inventory", golden.INVENTORIES)
-def test_an_inventory_renders_what_the_repository_keeps(
+def test_an_inventory_renders_the_files_in_the_repository(
     inventory: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[3])

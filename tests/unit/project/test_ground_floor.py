@@ -39,7 +39,7 @@ def is_allowed(module: str, *more: str) -> bool:
 
 
 @pytest.mark.parametrize("module", sorted([*SLURM.rglob("*.py"), *NODE.rglob("*.py")]), ids=name)
-def test_the_ground_floor_stands_on_the_standard_library(module: Path) -> None:
+def test_the_ground_floor_imports_the_standard_library_only(module: Path) -> None:
     assert [other for other in imported(module) if not is_allowed(other, f"gpupool.{module.parent.name}")] == []
 
 

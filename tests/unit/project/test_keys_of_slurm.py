@@ -23,7 +23,7 @@ def shown() -> list[tuple[str, str, str]]:
     return [(command, key, (name or key).lower()) for command, key, name in rows]
 
 
-def can_be_said(command: str, name: str) -> bool:
+def can_be_set(command: str, name: str) -> bool:
     """Return whether an inventory has a key for it, or `parameters` accept it."""
     table = TABLES[command]
     whole = [entry for entry in own(table).get(name, ()) if not entry.option]
@@ -33,34 +33,34 @@ def can_be_said(command: str, name: str) -> bool:
 
 def reasons() -> dict[tuple[str, str], str]:
     """Return the reasons of the page, by command and key."""
-    section = PAGE.read_text().split("### What cannot be set\n")[1].split("\n#")[0]
+    section = PAGE.read_text().split("### Keys that cannot be set\n")[1].split("\n#")[0]
     found: dict[tuple[str, str], str] = {}
     commands: list[str] = []
     for line in section.splitlines():
         if not line.startswith("| ") or line.startswith("| shown by"):
             continue
-        by, those, why = (cell.strip() for cell in line.strip("|").split("|"))
+        by, names, why = (cell.strip() for cell in line.strip("|").split("|"))
         commands = re.findall(r"`([^`]+)`", by) or commands
         for command in commands:
-            found |= {(f"scontrol {command}", key): why for key in re.findall(r"`([^`]+)`", those)}
+            found |= {(f"scontrol {command}", key): why for key in re.findall(r"`([^`]+)`", names)}
     return found
 
 
-def test_nearly_every_key_can_be_said_or_has_a_reason() -> None:
+def test_nearly_every_key_can_be_set_or_has_a_reason() -> None:
     rows, why = shown(), reasons()
-    said = [row for row in rows if can_be_said(row[0], row[2])]
-    explained = [row for row in rows if row not in said and why.get(row[:2])]
-    print(f"{len(rows)} keys: {len(said)} can be said, {len(explained)} have a reason")
-    assert (len(said) + len(explained)) / len(rows) >= LEAST
+    settable = [row for row in rows if can_be_set(row[0], row[2])]
+    explained = [row for row in rows if row not in settable and why.get(row[:2])]
+    print(f"{len(rows)} keys: {len(settable)} can be set, {len(explained)} have a reason")
+    assert (len(settable) + len(explained)) / len(rows) >= LEAST
 
 
-def test_the_page_lists_exactly_what_cannot_be_said() -> None:
-    cannot = {(command, key) for command, key, name in shown() if not can_be_said(command, name)}
+def test_the_page_lists_exactly_the_keys_that_cannot_be_set() -> None:
+    cannot = {(command, key) for command, key, name in shown() if not can_be_set(command, name)}
     assert set(reasons()) == cannot
     assert f"Of the {len(shown())} keys" in PAGE.read_text()
 
 
-def test_the_page_has_the_reasons_that_check_gives() -> None:
+def test_the_page_has_the_reasons_of_check() -> None:
     page = reasons()
     for command, key, name in shown():
         for entry in own(TABLES[command]).get(name, ()):

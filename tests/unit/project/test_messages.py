@@ -70,7 +70,7 @@ def test_no_code_branches_on_the_words_of_a_message() -> None:
         "from gpupool.operations.driver import REBOOT\nif REBOOT in why: pass",
     ],
 )
-def test_such_a_branch_is_found(code: str) -> None:
+def test_a_branch_on_words_is_found(code: str) -> None:
     assert list(branches(ast.parse(code), {"gpupool.operations.driver.REBOOT": ("reboot the node without jobs",)}))
 
 
@@ -86,7 +86,7 @@ def test_such_a_branch_is_found(code: str) -> None:
         'name = path.partition(" | ")[0]',
     ],
 )
-def test_codes_and_words_for_people_are_none(code: str) -> None:
+def test_codes_and_output_for_people_are_no_branches(code: str) -> None:
     assert not list(branches(ast.parse(code), codes={"compute nodes"}))
 
 

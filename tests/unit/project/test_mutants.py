@@ -31,7 +31,7 @@ def test_the_largest():
 """
 
 
-def test_each_kind_of_place_is_changed_and_messages_are_left_alone() -> None:
+def test_each_kind_of_place_is_changed_and_messages_are_not() -> None:
     found = {(mutation.kind, mutation.before.strip(), mutation.after.strip()) for mutation in mutations(CODE)}
     assert ("comparison", ">=", ">") in found
     assert ("comparison", "<", "<=") in found
@@ -43,7 +43,7 @@ def test_each_kind_of_place_is_changed_and_messages_are_left_alone() -> None:
     assert not {before for _, before, _ in found} & {'"""A module."""', "7", "5", '"none"', 'tell("none", 5)'}
 
 
-def test_every_mutant_of_a_package_is_a_program_and_not_the_same() -> None:
+def test_every_mutant_of_a_package_is_a_different_valid_program() -> None:
     for file in sorted((ROOT / "gpupool" / "joining").glob("*.py")):
         text = file.read_text(encoding="utf-8")
         for mutation in mutations(text)[::7]:
@@ -59,13 +59,13 @@ def test_a_seed_draws_the_same_mutants_again_in_turn_from_the_kinds() -> None:
     assert len({(mutant.file, mutant.mutation.line) for mutant in first}) == 12
 
 
-def test_tests_are_those_of_the_folder_and_those_that_name_the_module() -> None:
+def test_the_tests_of_a_module_are_those_of_its_folder_and_those_naming_it() -> None:
     tests = mutants.tests_of(ROOT, "gpupool/upkeep/drain.py")
     assert tests[0].startswith("tests/unit/upkeep/test_")
     assert mutants.tests_of(ROOT, "gpupool/joining/host_key.py").count("tests/unit/joining/test_host_key.py") == 1
 
 
-def test_a_survivor_is_told_from_a_mutant_that_is_noticed_and_the_copy_is_as_before(tmp_path: Path) -> None:
+def test_a_survivor_is_distinguished_from_a_noticed_mutant_and_the_copy_is_restored(tmp_path: Path) -> None:
     folder = tmp_path / "site"
     for name, text in {
         "gpupool/small/most.py": CODE.replace('    tell("none", 5)\n', ""),
@@ -85,7 +85,7 @@ def test_a_survivor_is_told_from_a_mutant_that_is_noticed_and_the_copy_is_as_bef
     assert (folder / file).read_text() == before
 
 
-def test_a_copy_has_what_git_would_take_and_links_stay_links(tmp_path: Path) -> None:
+def test_a_copy_has_the_tracked_files_and_keeps_links(tmp_path: Path) -> None:
     copied(ROOT, tmp_path)
     assert (tmp_path / "gpupool" / "roles").is_symlink()
     assert (tmp_path / "script" / "mutants.py").exists()

@@ -57,11 +57,11 @@ def pronouns(text: str) -> list[str]:
         "self._said = 1",
     ],
 )
-def test_a_pronoun_is_seen(text: str) -> None:
+def test_a_pronoun_is_found(text: str) -> None:
     assert len(pronouns(text)) == 1
 
 
-def test_in_a_comprehension_it_is_no_name() -> None:
+def test_in_a_comprehension_it_is_allowed() -> None:
     assert pronouns("[it.name for it in nodes]") == []
 
 

@@ -42,7 +42,7 @@ def _reads_the_clock(node: ast.AST) -> bool:
 
 
 @pytest.mark.parametrize("folder", ["tests", "molecule"])
-def test_no_test_has_a_bound_in_seconds(folder: str) -> None:
+def test_no_test_has_a_limit_in_seconds(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert [f"{path.relative_to(ROOT)}:{line}" for path in files for line in bounds(sources.nodes(path))] == []
 
@@ -59,15 +59,15 @@ def test_no_test_has_a_bound_in_seconds(folder: str) -> None:
         "ssh(*options, '{}=4')".format("ConnectTimeout"),
     ],
 )
-def test_one_would_be_found(text: str) -> None:
+def test_a_limit_in_seconds_is_found(text: str) -> None:
     assert list(bounds(ast.walk(ast.parse(text)))) == [1]
 
 
 @pytest.mark.parametrize("text", ["Mount('/a', timeout=30)", "process.wait()", "assert took >= 8", "a < 3 * start()"])
-def test_what_is_none_is_not(text: str) -> None:
+def test_other_comparisons_are_not_limits(text: str) -> None:
     assert list(bounds(ast.walk(ast.parse(text)))) == []
 
 
-def test_no_example_of_hypothesis_has_one() -> None:
+def test_no_example_of_hypothesis_has_a_deadline() -> None:
     assert settings.default is not None
     assert settings.default.deadline is None

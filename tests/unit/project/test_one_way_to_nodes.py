@@ -25,14 +25,14 @@ def starts_ssh(text: str) -> bool:
     return bool(CLIENTS & set(started(ast.walk(ast.parse(text)))))
 
 
-def test_one_module_starts_ssh() -> None:
+def test_only_one_module_starts_ssh() -> None:
     modules = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ASIDE]
     assert [str(path.relative_to(PACKAGE)) for path in modules if CLIENTS & set(started(nodes(path)))] == [
         "remote/nodes.py"
     ]
 
 
-def test_each_form_of_a_command_line_is_seen() -> None:
+def test_each_form_of_a_command_line_is_found() -> None:
     assert starts_ssh("subprocess.run(['ssh', node])")
     assert starts_ssh("command = ('ssh-keyscan', *words)")
     assert starts_ssh("os.system('ssh node true')")

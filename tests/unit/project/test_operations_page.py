@@ -27,7 +27,7 @@ def test_there_are_ten_tasks() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_commands_of_a_task_make_sense(task: str) -> None:
+def test_the_commands_of_a_task_are_valid(task: str) -> None:
     assert commands(task)
     for words in commands(task):
         command, words = imported(words[0]), words[1:]
@@ -37,7 +37,7 @@ def test_the_commands_of_a_task_make_sense(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_tests_that_a_task_names_run_its_commands(task: str) -> None:
+def test_the_tests_of_a_task_run_its_commands(task: str) -> None:
     links = re.findall(r"\(\.\./(tests/[^)]+)\)", TASKS[task].partition("Run by")[2])
     named = [DOCS.parent / link for link in links]
     assert named

@@ -20,19 +20,19 @@ def looks(count: int) -> Iterator[str]:
         yield "there"
 
 
-def test_what_comes_is_given(machine: Callable[[float], None]) -> None:
+def test_a_wait_returns_the_awaited_value(machine: Callable[[float], None]) -> None:
     machine(10)
     seen = looks(3)
     assert pace.until(lambda: next(seen), "it comes") == "there"
 
 
-def test_what_does_not_come_is_named_with_what_is_there_instead(machine: Callable[[float], None]) -> None:
+def test_a_wait_that_fails_names_the_awaited_and_the_present_state(machine: Callable[[float], None]) -> None:
     machine(1)
     with pytest.raises(AssertionError, match=r"it did not come that the job runs, in \d+ s: it is pending"):
         pace.until(lambda: False, "the job runs", lambda: "it is pending")
 
 
-def test_a_slow_machine_gets_more_time_for_the_same(machine: Callable[[float], None]) -> None:
+def test_a_slow_machine_has_more_time(machine: Callable[[float], None]) -> None:
     machine(0.001)
     seen = looks(20)
     with pytest.raises(AssertionError):
@@ -42,5 +42,5 @@ def test_a_slow_machine_gets_more_time_for_the_same(machine: Callable[[float], N
     assert pace.until(lambda: next(seen), "it comes") == "there"
 
 
-def test_a_start_is_measured_by_starting_it() -> None:
+def test_the_time_of_a_start_is_measured() -> None:
     assert pace.start() > 0

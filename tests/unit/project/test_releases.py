@@ -52,7 +52,7 @@ def test_a_release_is_found_in_any_string(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ['"""Works on 22.05."""', "# 24.11\nx = '22.04'", "x = '122.05'", "x = '1.24.05'", "def f():\n  'as 24.11'"]
 )
-def test_docstrings_comments_and_other_versions_may_stay(text: str) -> None:
+def test_docstrings_comments_and_other_versions_are_allowed(text: str) -> None:
     assert list(literals(ast.parse(text))) == []
 
 

@@ -44,13 +44,13 @@ def seen(text: str) -> list[tuple[int, str]]:
     return list(raw(ast.walk(ast.parse(text))))
 
 
-def test_an_entrys_value_is_seen() -> None:
+def test_a_raw_value_of_an_entry_is_found() -> None:
     assert (seen("a = partition.entry.limits.group")) == [(1, "limits")]
     assert (seen("a = cluster.storage.exports")) == [(1, "exports")]
     assert (seen("a = partition.entry.tier, partition.limits, cluster.mounts, cluster.storage.home")) == []
 
 
-def test_no_module_reads_what_is_resolved_as_it_is_written() -> None:
+def test_no_module_reads_the_raw_form_of_a_resolved_value() -> None:
     assert MODULES
     assert [
         f"{module.relative_to(ROOT)}:{line}: {name}" for module in MODULES for line, name in raw(sources.nodes(module))

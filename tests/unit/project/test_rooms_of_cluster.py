@@ -51,7 +51,7 @@ def test_a_room_imports_no_room_above_it(room: str) -> None:
     assert upwards == []
 
 
-def test_a_module_that_computes_complains_of_nothing() -> None:
+def test_modules_that_resolve_values_make_no_complaints() -> None:
     named = [
         str(module.relative_to(ROOT))
         for module in modules("resolve")
@@ -60,7 +60,7 @@ def test_a_module_that_computes_complains_of_nothing() -> None:
     assert named == []
 
 
-def test_load_alone_runs_checks() -> None:
+def test_only_load_runs_checks() -> None:
     runs = [
         str(module.relative_to(ROOT))
         for module in sorted((ROOT / "gpupool").rglob("*.py"))

@@ -22,7 +22,7 @@ def imported(module: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("module", SLURM, ids=lambda module: module.name)
-def test_slurms_files_are_made_without_the_room_of_the_system(module: Path) -> None:
+def test_slurms_files_are_compiled_without_the_room_of_the_system(module: Path) -> None:
     allowed = ("gpupool.compile.slurm", *(f"gpupool.compile.{name}" for name in LOW))
     assert [name for name in imported(module) if not name.startswith(allowed)] == []
 

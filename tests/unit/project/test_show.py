@@ -13,6 +13,6 @@ from show.overcap import ran_before
         ("", 0),
     ],
 )
-def test_jobs_that_run_again_are_counted_whoever_ended_them(listed: str, count: int) -> None:
+def test_every_run_after_the_first_is_counted(listed: str, count: int) -> None:
     """Slurm's own evictions are PREEMPTED in sacct and the arbiter's REQUEUED: squeue's RestartCnt counts both."""
     assert ran_before(listed) == count

@@ -92,7 +92,7 @@ def waits(folder: Path, ends: str = "exit 1") -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_leaves_nothing(suite: Suite, number: signal.Signals) -> None:
+def test_a_stopped_run_leaves_nothing_behind(suite: Suite, number: signal.Signals) -> None:
     run = suite.start("testbed", *waits(suite.folder), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     run.send_signal(number)
@@ -103,7 +103,7 @@ def test_a_run_that_is_stopped_leaves_nothing(suite: Suite, number: signal.Signa
     assert suite.left(run) == []
 
 
-def test_a_second_ctrl_c_ends_tests_that_do_not_end_by_themselves(suite: Suite) -> None:
+def test_a_second_ctrl_c_ends_tests_that_ignore_the_first(suite: Suite) -> None:
     run = suite.start("testbed", *waits(suite.folder, "sleep infinity"), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     assert run.stderr
@@ -116,7 +116,7 @@ def test_a_second_ctrl_c_ends_tests_that_do_not_end_by_themselves(suite: Suite) 
     assert suite.left(run) == []
 
 
-def test_a_removal_that_is_stopped_ends_with_the_command_that_removes_the_rest(suite: Suite) -> None:
+def test_a_stopped_removal_names_the_command_that_removes_the_rest(suite: Suite) -> None:
     run = suite.start("testbed", *waits(suite.folder), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     (suite.folder / "slow").touch()

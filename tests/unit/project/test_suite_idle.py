@@ -20,7 +20,7 @@ class Machine:
         return cores
 
 
-def test_cores_are_idle_only_when_they_were_for_a_whole_window() -> None:
+def test_cores_are_idle_only_after_a_whole_idle_window() -> None:
     machine = Machine()
     assert machine.after(WINDOW, 0.5) == 0
     assert machine.after(1, 0.5) == 1.5
@@ -33,7 +33,7 @@ def test_only_the_last_window_counts() -> None:
     assert machine.after(WINDOW, 0) == 2
 
 
-def test_what_has_begun_is_looked_at_for_a_whole_window() -> None:
+def test_after_a_start_cores_are_measured_for_a_whole_window() -> None:
     machine = Machine()
     assert machine.after(2 * WINDOW, 0) == 2
     machine.idle.forget()
@@ -41,6 +41,6 @@ def test_what_has_begun_is_looked_at_for_a_whole_window() -> None:
     assert machine.after(WINDOW, 2) == 0
 
 
-def test_more_work_than_cores_leaves_none_idle() -> None:
+def test_more_work_than_cores_leaves_no_core_idle() -> None:
     machine = Machine()
     assert machine.after(2 * WINDOW, 2.5) == 0

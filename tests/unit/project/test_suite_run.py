@@ -35,7 +35,9 @@ def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None, i
     return Run(layers, works, made, idle)
 
 
-def test_output_is_told_in_order_whoever_ends_first(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_output_is_printed_in_order_whichever_layer_ends_first(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     mark = tmp_path / "mark"
     slow = Layer("unit", shell(f"until [ -e {mark} ]; do sleep 0.05; done; echo first"), 0.1)
     quick = Layer("operations", shell(f"echo second; touch {mark}"), 0.1)
@@ -43,7 +45,7 @@ def test_output_is_told_in_order_whoever_ends_first(tmp_path: Path, capfdbinary:
     assert capfdbinary.readouterr().out == b"first\nsecond\n"
 
 
-def test_one_failure_stops_no_other_layer_and_no_later_command_of_its_own(tmp_path: Path) -> None:
+def test_a_failure_stops_only_the_later_commands_of_its_layer(tmp_path: Path) -> None:
     bad = Layer("unit", (*shell("exit 3"), *shell(f"touch {tmp_path}/never")), 5)
     good = Layer("operations", (*shell("true"), *shell(f"touch {tmp_path}/done")), 5)
     run = run_of(tmp_path, bad, good)
@@ -53,7 +55,7 @@ def test_one_failure_stops_no_other_layer_and_no_later_command_of_its_own(tmp_pa
     assert (tmp_path / "done").exists()
 
 
-def test_no_more_begins_than_there_are_cores_for(tmp_path: Path) -> None:
+def test_only_as_many_layers_start_as_there_are_cores(tmp_path: Path) -> None:
     alone = f"mkdir {tmp_path}/busy && sleep 0.3 && rmdir {tmp_path}/busy"
     layers = [Layer(name, shell(alone), 100) for name in ("unit", "operations", "roles")]
     run = run_of(tmp_path, *layers)
@@ -61,7 +63,7 @@ def test_no_more_begins_than_there_are_cores_for(tmp_path: Path) -> None:
     assert [work.code for work in run.works.values()] == [0, 0, 0]
 
 
-def test_one_more_begins_where_cores_are_idle_though_the_table_has_no_room(tmp_path: Path) -> None:
+def test_another_layer_starts_if_cores_are_idle_even_if_the_table_forbids_it(tmp_path: Path) -> None:
     waits = Layer("testbed", shell(f"until [ -e {tmp_path}/second ]; do sleep 0.05; done"), 100)
     second = Layer("guides", shell(f"touch {tmp_path}/second"), 100)
     looks = iter([0.0, 0.0])
@@ -72,7 +74,7 @@ def test_one_more_begins_where_cores_are_idle_though_the_table_has_no_room(tmp_p
     assert [work.code for work in run.works.values()] == [0, 0]
 
 
-def test_a_layer_waits_for_what_it_needs_and_begins_also_where_that_failed(tmp_path: Path) -> None:
+def test_a_layer_waits_for_its_preparation_and_starts_even_if_that_failed(tmp_path: Path) -> None:
     needs = Layer("vm", shell(f"ls {tmp_path}/ready"), 0.1, ("docker", "machines"))
     lacks = Layer("rehearsal", shell("echo tried it"), 0.1, ("chromium",))
     made = {"docker": "sleep 0.2", "machines": f"sleep 0.2; touch {tmp_path}/ready", "chromium": "echo no; exit 1"}
@@ -82,7 +84,7 @@ def test_a_layer_waits_for_what_it_needs_and_begins_also_where_that_failed(tmp_p
     assert run.prepare["docker"].ended <= run.prepare["machines"].began  # type: ignore[operator]
 
 
-def test_ctrl_c_ends_what_runs_with_all_that_it_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_running_layers_with_their_child_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = tmp_path / "child"
     layer = Layer("unit", shell(f"trap 'kill $!; exit 1' INT; sleep infinity & echo $! > {child}; wait"), 1)
 
@@ -101,7 +103,7 @@ def test_ctrl_c_ends_what_runs_with_all_that_it_has_started(tmp_path: Path, monk
     until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists(), "what it had started has ended")
 
 
-def test_the_report_adds_up_what_tests_and_their_fixtures_took(tmp_path: Path) -> None:
+def test_the_report_adds_up_the_time_of_tests_and_fixtures(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pytest, time\n"
         "@pytest.fixture(scope='session')\ndef one(): time.sleep(0.3)\n"
@@ -146,7 +148,7 @@ def prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     return name
 
 
-def test_what_a_run_that_was_killed_left_running_is_ended_and_nobody_elses(prefix: str) -> None:
+def test_processes_of_a_killed_run_are_ended_and_no_others(prefix: str) -> None:
     sleep = ["sleep", "infinity"]  # without a child: it could be found while its parent has no environment yet
     ours = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: prefix})
     others = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: f"{prefix}-other"})
@@ -161,7 +163,7 @@ def test_what_a_run_that_was_killed_left_running_is_ended_and_nobody_elses(prefi
             process.wait()
 
 
-def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str) -> None:
+def test_two_runs_share_no_containers_and_a_dead_run_keeps_no_lock(prefix: str) -> None:
     code = (
         "import time; from suite.leftovers import only_run\nwith only_run(): print('held', flush=True); time.sleep(999)"
     )
@@ -177,7 +179,7 @@ def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str)
         pass
 
 
-def test_what_is_over_soon_does_not_wait_for_what_is_not_ready(tmp_path: Path) -> None:
+def test_a_short_layer_does_not_wait_for_preparations_of_others(tmp_path: Path) -> None:
     cores = float(os.cpu_count() or 1)
     quick = Layer("unit", shell(f"touch {tmp_path}/quick"), cores)
     long = Layer("vm", shell("true"), cores, ("docker", "machines"))
@@ -187,7 +189,7 @@ def test_what_is_over_soon_does_not_wait_for_what_is_not_ready(tmp_path: Path) -
     assert [work.code for work in run.works.values()] == [0, 0]
 
 
-def test_layers_that_run_beside_each_other_name_their_testbeds_apart(
+def test_layers_that_run_in_parallel_have_different_prefixes_of_testbeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPUPOOL_TESTBED_PREFIX", "gpupool-unit")
@@ -198,7 +200,7 @@ def test_layers_that_run_beside_each_other_name_their_testbeds_apart(
     assert {*(tmp_path / "prefixes").read_text().split()} == {"gpupool-unit-vm", "gpupool-unit-driver"}
 
 
-def test_a_layer_that_begins_closes_no_folder_in_which_tests_of_another_have_other_users(tmp_path: Path) -> None:
+def test_a_layer_that_starts_closes_no_folder_of_another_layers_users(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "def test_it(tmp_path): print(f'{tmp_path.parents[2]} {tmp_path.parents[1].name}')"
     )
@@ -209,7 +211,7 @@ def test_a_layer_that_begins_closes_no_folder_in_which_tests_of_another_have_oth
         assert f"{tmp_path / layer.name} pytest-of-" in (tmp_path / f"{layer.name}.log").read_text()
 
 
-def test_what_takes_long_finds_its_cores_free_when_it_is_ready(tmp_path: Path) -> None:
+def test_cores_are_reserved_for_a_long_layer_that_is_being_prepared(tmp_path: Path) -> None:
     cores = float(os.cpu_count() or 1)
     long = Layer("vm", shell(f"touch {tmp_path}/long"), cores, ("docker", "machines"))
     short = Layer("wheel", shell(f"ls {tmp_path}/long"), cores)

@@ -17,7 +17,7 @@ from gpupool.programs.reaper.processes import read
 
 ROOT = Path(__file__).parents[3]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-USER, SYSTEM, NOBODY = 20001, 200, 65534
+USER, SYSTEM, NFS_USER = 20001, 200, 65534
 SETTINGS = {
     "strays": {"grace": 0, "patience": 3, "spare_users": ["root"], "spare_containers": True},
     "vscode": {"grace": 3600, "patience": 3},
@@ -87,8 +87,8 @@ def reap(folder: Path, processes: dict[str, tuple[Any, ...]], *runs: str, **chan
 
 @needs_root
 @pytest.mark.promise("SKY-160")
-def test_strays_are_ended_and_nobody_else(tmp_path: Path) -> None:
-    processes = {"stray": (USER, *SLEEP), "root": (0, *SLEEP), "system": (SYSTEM, *SLEEP), "nobody": (NOBODY, *SLEEP)}
+def test_only_strays_are_ended(tmp_path: Path) -> None:
+    processes = {"stray": (USER, *SLEEP), "root": (0, *SLEEP), "system": (SYSTEM, *SLEEP), "nobody": (NFS_USER, *SLEEP)}
     (run,) = reap(tmp_path, processes, "strays")
     assert run.left == ["root", "system", "nobody"]
     assert run.status == 0
@@ -108,14 +108,14 @@ def test_a_dry_run_ends_nothing(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_who_is_deaf_to_sigterm_is_killed(tmp_path: Path) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     (run,) = reap(tmp_path, {"deaf": (USER, *DEAF)}, "strays")
     assert run.left == []
     assert "killed: PID" in run.text
 
 
 @needs_root
-def test_a_process_has_its_grace_from_when_it_was_first_seen(tmp_path: Path) -> None:
+def test_the_grace_time_of_a_process_begins_when_it_is_first_seen(tmp_path: Path) -> None:
     stray = {"stray": (USER, *SLEEP)}
     first, dry = reap(tmp_path, stray, "strays", "strays --dry-run", grace=1000)
     assert first.left == dry.left == ["stray"]
@@ -143,7 +143,7 @@ def test_a_new_process_has_the_grace_that_is_left_to_its_user(tmp_path: Path) ->
 
 
 @needs_root
-def test_nothing_is_ended_where_a_user_to_be_spared_has_no_number(tmp_path: Path) -> None:
+def test_no_process_is_ended_if_a_spared_user_has_no_uid(tmp_path: Path) -> None:
     (run,) = reap(tmp_path, {"stray": (USER, *SLEEP)}, "strays", spare_users=["root", "no-such-user"])
     assert run.status == 1
     assert run.left == ["stray"]
@@ -151,7 +151,7 @@ def test_nothing_is_ended_where_a_user_to_be_spared_has_no_number(tmp_path: Path
 
 
 @needs_root
-def test_who_is_root_further_down_is_spared(tmp_path: Path) -> None:
+def test_a_session_with_a_process_of_root_below_it_is_spared(tmp_path: Path) -> None:
     """Like sudo, seen from outside: a process of a user, and below it a process of root."""
     admin = "import os, signal, sys\nif os.fork():\n os.setuid(20001); print(flush=True)\nsignal.pause()"
     processes = {"deaf admin": (0, sys.executable, "python3", "-c", admin), "stray": (20002, *SLEEP)}
@@ -161,7 +161,7 @@ def test_who_is_root_further_down_is_spared(tmp_path: Path) -> None:
 
 @needs_root
 @pytest.mark.promise("SKY-050")
-def test_vscode_servers_of_all_users_are_ended_by_hand_and_nothing_else(tmp_path: Path) -> None:
+def test_by_hand_vscode_servers_of_all_users_are_ended(tmp_path: Path) -> None:
     server = "/nethome/u/.vscode-server/bin/0ee0/node"
     processes = {
         "one": (USER, "/bin/sleep", server, "600"),
@@ -174,7 +174,7 @@ def test_vscode_servers_of_all_users_are_ended_by_hand_and_nothing_else(tmp_path
     assert "2 terminated" in hand.text
 
 
-def test_a_pid_that_another_process_got_is_not_hit() -> None:
+def test_a_pid_that_was_reused_is_not_signalled() -> None:
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
             process = read(child.pid)
@@ -203,7 +203,7 @@ def test_a_stopped_process_ends(tmp_path: Path) -> None:
         assert end([process], 3).terminated == [process]
 
 
-def test_a_name_with_anything_in_it_is_read(tmp_path: Path) -> None:
+def test_a_process_name_of_any_characters_is_read(tmp_path: Path) -> None:
     name = ") R 1\n(\x1b"
     (tmp_path / name).symlink_to("/bin/sleep")
     with subprocess.Popen(["sleep", "600"], executable=tmp_path / name) as child:

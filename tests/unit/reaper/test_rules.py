@@ -29,7 +29,7 @@ NO_JOBS = {
 }
 CONTAINERS = {
     "docker by systemd": f"/system.slice/docker-{BOX}.scope",
-    "docker by itself": f"/docker/{BOX}",
+    "docker by cgroupfs": f"/docker/{BOX}",
     "docker in docker": f"/docker/{'b' * 64}/docker/{BOX}",
     "podman": f"/machine.slice/libpod-{BOX}.scope/container",
 }
@@ -43,7 +43,7 @@ def job(began: float = 500.0, uid: int = 0) -> Process:
     return process(900, uid, JOBS["v2, ssh taken into a job"], began)
 
 
-def test_what_a_user_runs_by_ssh_is_a_stray() -> None:
+def test_a_users_process_from_ssh_is_a_stray() -> None:
     assert strays([process()], RULE) == [process()]
 
 
@@ -57,13 +57,13 @@ def test_jobs_are_spared(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", NO_JOBS.values(), ids=NO_JOBS)
-def test_what_is_no_job_is_not_spared_as_one(group: str) -> None:
+def test_a_control_group_similar_to_a_jobs_is_not_spared(group: str) -> None:
     assert strays([process(group=group), job()], RULE) == [process(group=group)]
 
 
 @pytest.mark.promise("SKY-160")
 @pytest.mark.parametrize("uid", [0, 1, 101, 999, 61184, 65519, 65534, SPARED])
-def test_system_users_and_those_who_are_named_are_spared(uid: int) -> None:
+def test_system_users_and_named_users_are_spared(uid: int) -> None:
     assert strays([process(uid=uid)], RULE) == []
 
 
@@ -71,7 +71,7 @@ def test_users_of_a_directory_service_have_large_numbers() -> None:
     assert strays([process(uid=1_234_567)], RULE)
 
 
-def test_who_is_root_by_sudo_keeps_the_whole_session() -> None:
+def test_a_user_of_sudo_keeps_the_whole_session() -> None:
     login, shell = process(100), process(101, parent=100)
     sudo, root = process(102, 0, parent=101), process(103, 0, parent=102)
     beside = process(104, parent=100)
@@ -83,14 +83,14 @@ def test_who_is_root_by_sudo_keeps_the_whole_session() -> None:
     assert strays([monitor, process(100, parent=99)], RULE) == [process(100, parent=99)]
 
 
-def test_what_root_runs_as_a_user_is_roots() -> None:
+def test_a_process_that_root_runs_as_a_user_is_spared() -> None:
     su = process(group="/user.slice/user-0.slice/session-1.scope")
     assert strays([su], RULE) == []
     of_spared = process(group=f"/user.slice/user-{SPARED}.slice/session-1.scope")
     assert strays([of_spared], RULE) == []
 
 
-def test_users_with_a_job_are_spared_where_ssh_is_a_part_of_it() -> None:
+def test_users_with_a_job_are_spared_where_ssh_is_part_of_it() -> None:
     mine, others = process(), process(200, OTHER, f"/user.slice/user-{OTHER}.slice/session-4.scope")
     running = job(uid=USER)
     assert strays([mine, others, running], RULE) == [mine, others]
@@ -108,7 +108,7 @@ def test_a_container_that_a_running_job_may_have_started_is_spared(group: str) -
     assert strays([boxed, job(began=1059)], RULE) == []
 
 
-def test_a_container_without_such_a_job_is_a_stray() -> None:
+def test_a_container_without_a_running_job_is_a_stray() -> None:
     boxed = process(group=CONTAINERS["docker by systemd"], began=1000)
     assert strays([boxed], RULE) == [boxed]
     assert strays([boxed, job(began=5000)], RULE) == [boxed]
@@ -136,12 +136,12 @@ SERVERS = {
 
 @pytest.mark.promise("SKY-050")
 @pytest.mark.parametrize("process", SERVERS.values(), ids=SERVERS)
-def test_vscode_is_known_by_what_it_runs(process: Process) -> None:
+def test_a_vscode_server_is_known_by_its_command(process: Process) -> None:
     assert vscode([process], RULE, leftovers=False) == [process]
 
 
 @pytest.mark.promise("SKY-050")
-def test_nothing_else_is_taken_for_vscode() -> None:
+def test_other_processes_are_not_vscode_servers() -> None:
     shell = server(1, USER, "/usr/bin/bash", "bash", "--init-file", "/nethome/u/.vscode-server/bin/shellIntegration.sh")
     editor = server(2, USER, "/usr/bin/vim.basic", "vim", "my-vscode-server-notes.txt")
     root = server(3, 0, "/root/.vscode-server/bin/0ee0/node", "node")
@@ -153,7 +153,7 @@ def test_nothing_else_is_taken_for_vscode() -> None:
     "sshd",
     ["/usr/lib/openssh/sshd-session", "/usr/sbin/sshd", "/usr/lib/openssh/sshd-session (deleted)"],
 )
-def test_leftovers_are_those_of_users_without_a_session(sshd: str) -> None:
+def test_leftovers_are_servers_of_users_without_a_session(sshd: str) -> None:
     mine, others = SERVERS["server"], replace(SERVERS["server"], pid=200, uid=OTHER)
     session = server(50, USER, sshd, "sshd-session: u-lab1@pts/0")
     assert vscode([mine, others, session], RULE, leftovers=True) == [others]

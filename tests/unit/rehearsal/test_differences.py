@@ -48,7 +48,7 @@ def _lines(files: dict[str, str], key: str) -> list[str]:
 
 @pytest.mark.parametrize("version", SUPPORTED)
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_the_table_names_every_difference(name: str, version: Supported) -> None:
+def test_the_table_has_every_difference(name: str, version: Supported) -> None:
     production, table = _made(name, version)
     twin = applied(production.files, table)
     assert unnamed(production.files, twin, table) == []
@@ -75,7 +75,7 @@ def test_policy_is_not_in_the_table() -> None:
         ("MaxTime=240", "MaxTime=241"),
     ],
 )
-def test_a_difference_that_nobody_named_is_found(old: str, new: str) -> None:
+def test_a_difference_outside_the_table_is_found(old: str, new: str) -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert old in twin[CONF]
@@ -83,7 +83,7 @@ def test_a_difference_that_nobody_named_is_found(old: str, new: str) -> None:
     assert any(old.split("=")[0] in line for line in lines)
 
 
-def test_a_line_or_a_file_too_much_or_too_few_is_found() -> None:
+def test_an_added_or_missing_line_or_file_is_found() -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert unnamed(production.files, {**twin, CONF: twin[CONF] + "FirstJobId=7\n"}, table)
@@ -91,7 +91,7 @@ def test_a_line_or_a_file_too_much_or_too_few_is_found() -> None:
     assert unnamed(production.files, {path: text for path, text in twin.items() if "gres" not in path}, table)
 
 
-def test_a_file_that_a_twin_does_without_does_not_come_back_changed() -> None:
+def test_a_file_that_a_twin_lacks_is_not_added_changed() -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert "/etc/hostname" in production.files
@@ -99,14 +99,14 @@ def test_a_file_that_a_twin_does_without_does_not_come_back_changed() -> None:
     assert unnamed(production.files, {**twin, "/etc/hostname": "other\n"}, table)
 
 
-def test_a_key_of_the_table_that_production_does_not_have_is_told() -> None:
+def test_a_key_of_the_table_that_production_lacks_is_an_error() -> None:
     production, table = _made("skynet")
     without = production.files[CONF].replace("ProctrackType=proctrack/cgroup\n", "")
     with pytest.raises(TwinError, match=r"has ProctrackType in /etc/slurm/slurm.conf, which production's"):
         applied({**production.files, CONF: without}, table)
 
 
-def test_what_a_twin_has_in_place_of_production() -> None:
+def test_the_table_replaces_values_of_production() -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert _lines(twin, "SlurmctldHost") == _lines(dict(production.files), "SlurmctldHost")[:1]
@@ -121,14 +121,14 @@ def test_what_a_twin_has_in_place_of_production() -> None:
     assert twin["/etc/slurm/gres.conf"] == production.files["/etc/slurm/gres.conf"]
 
 
-def test_what_the_inventory_already_sets_for_slurmd_stays() -> None:
+def test_slurmd_parameters_of_the_inventory_are_kept() -> None:
     production, table = _made("skynet")
     text = production.files[CONF] + "SlurmdParameters=l3cache_as_socket\n"
     twin = applied({**production.files, CONF: text}, table)
     assert _lines(twin, "SlurmdParameters") == ["SlurmdParameters=l3cache_as_socket,config_overrides"]
 
 
-def test_elastic_nodes_are_there() -> None:
+def test_elastic_nodes_are_in_the_twin() -> None:
     production, table = _made("gcp-slurm")
     twin = applied(production.files, table)
     assert "State=CLOUD" in production.files[CONF]
@@ -136,7 +136,7 @@ def test_elastic_nodes_are_there() -> None:
     assert "\nSuspend" not in twin[CONF]
 
 
-def test_another_slurm_gets_only_what_it_knows() -> None:
+def test_a_release_has_only_the_keys_that_it_knows() -> None:
     production, _ = _made("skynet", "22.05")
     assert "RestrictedCoresPerGPU" not in production.files[CONF]
     assert "neighbour-cpus" in cannot("22.05")

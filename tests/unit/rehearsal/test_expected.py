@@ -44,7 +44,7 @@ SKYNET, EXAMPLE = expected("skynet"), expected("example")
 
 
 @pytest.mark.parametrize("file", OURS, ids=lambda file: file.stem)
-def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
+def test_expectations_do_not_come_from_the_compiler(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text())):
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if isinstance(node, ast.Import):
@@ -53,7 +53,7 @@ def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
             assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.twin.compiled")), module
 
 
-def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
+def test_modules_of_expectations_import_no_compiler() -> None:
     code = (
         "import gpupool.rehearsal.expected_claims, sys; print([it for it in sys.modules if it.startswith('gpupool')])"
     )
@@ -63,7 +63,7 @@ def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
 
 
 @pytest.mark.parametrize("file", OURS, ids=lambda file: file.stem)
-def test_no_name_of_an_inventory_is_in_the_code(file: Path) -> None:
+def test_the_code_contains_no_name_of_an_inventory(file: Path) -> None:
     names = {
         name
         for expected in (SKYNET, EXAMPLE)
@@ -89,13 +89,13 @@ def test_labs_have_the_caps_of_the_inventory_and_share_the_pool() -> None:
 
 
 @pytest.mark.promise("SKY-187")
-def test_labs_go_by_their_own_partitions_and_by_the_common_one() -> None:
+def test_labs_use_their_own_partitions_or_the_common_one() -> None:
     homes = {lab.partition for lab in SKYNET.labs}
     assert "short" in homes
     assert homes & {lab.name for lab in SKYNET.labs}
 
 
-def test_who_gives_way_goes_by_tier() -> None:
+def test_preemptable_partitions_are_ordered_by_tier() -> None:
     assert [partition.name for partition in SKYNET.preemptable] == ["overcap", "user-overcap"]
     assert [(loan.partition.name, loan.account) for loan in SKYNET.loans] == [("overcap", "overcap")]
     assert [partition.name for partition in SKYNET.lab_loans("wu-lab")] == ["user-overcap"]
@@ -115,12 +115,12 @@ def test_who_gives_way_goes_by_tier() -> None:
     ],
 )
 @pytest.mark.promise("SKY-103", "SKY-153", "SKY-154", "SKY-155")
-def test_a_wall_is_the_shorter_of_partition_and_qos(partition: str, qos: str | None, wall: str) -> None:
+def test_the_time_limit_is_the_shorter_of_partition_and_qos(partition: str, qos: str | None, wall: str) -> None:
     assert SKYNET.wall(SKYNET.cluster.partitions[partition], qos, "kira-lab") == duration(wall)
 
 
 @pytest.mark.promise("SKY-158", "SKY-125")
-def test_a_users_room_is_the_qos_own_but_for_a_partition_that_lifts_it() -> None:
+def test_a_users_limit_is_that_of_the_qos_unless_the_partition_lifts_it() -> None:
     user = SKYNET.cluster.users["u-cvmlp1"]
     of = SKYNET.cluster.partitions
     assert SKYNET.allowance(user, of["short"], "cvmlp-lab").gpu == 16
@@ -131,7 +131,7 @@ def test_a_users_room_is_the_qos_own_but_for_a_partition_that_lifts_it() -> None
 
 
 @pytest.mark.promise("SKY-132")
-def test_cpus_of_a_gpu_are_what_every_node_of_its_type_has() -> None:
+def test_the_cpus_of_a_gpu_are_available_on_every_node_of_its_type() -> None:
     assert SKYNET.cpus_per_gpu == {"titan_x": 4, "2080_ti": 7, "rtx_6000": 7, "a40": 15}
     assert EXAMPLE.cpus_per_gpu == {"a40": 16, "rtx_6000": 8}
 
@@ -159,13 +159,13 @@ def test_no_claim_is_above_a_labs_share_of_cpus(expected: Expected) -> None:
             assert lab.group.cpu is None or cpus <= lab.group.cpu
 
 
-def test_the_job_above_the_cap_is_of_a_user_whose_own_limit_is_not_in_the_way() -> None:
+def test_the_job_above_the_cap_has_a_user_without_a_lower_limit() -> None:
     cvmlp = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
     assert one_more(SKYNET, cvmlp).partition == "user-overcap"
     assert all(one_more(SKYNET, lab).partition == lab.partition for lab in SKYNET.labs if lab.name != "cvmlp-lab")
 
 
-def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Path) -> None:
+def test_a_job_that_must_name_a_type_names_a_type_with_nodes(tmp_path: Path) -> None:
     """An inventory may keep a type that no node has any more, even as its first type."""
     unused = ("\ngpu_types:\n", "\ngpu_types:\n  h100: {models: [H100]}\n")
     refused = ("\nscheduler:\n", "\nscheduler:\n  untyped_gpus: refuse\n")
@@ -176,7 +176,7 @@ def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Pat
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(1, 20)), max_size=40))
-def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int]]) -> None:
+def test_no_users_claims_exceed_the_users_limit(pieces: list[tuple[int, int]]) -> None:
     lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
     requests = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
     assert reach(requests) == sum(gpus for gpus, _ in pieces)  # the rest spills over into partitions without limits
@@ -186,7 +186,7 @@ def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int
         assert sum((request.cpus or 1) * request.count for request in mine) <= 112
 
 
-def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None:
+def test_a_lab_whose_users_have_limits_and_no_other_partition_falls_short() -> None:
     cluster = SKYNET.cluster
     overcap = cluster.partitions["user-overcap"]
     entry = overcap.entry.model_copy(update={"lift": ()})
@@ -195,7 +195,7 @@ def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None
     assert reach(singles(expected)["cvmlp-lab"]) == 32
 
 
-def test_a_job_asks_for_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:
+def test_a_job_requests_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:
     """The inventory may have types without nodes, even as its first type."""
     unused = ("  a40: {models: [A40]}", "  h100: {models: [H100]}\n  a40: {models: [A40]}")
     cluster = changed(SMALL, tmp_path, unused, ("scheduler: {", "scheduler: {untyped_gpus: refuse, "))

@@ -55,7 +55,7 @@ def html(request: pytest.FixtureRequest) -> str:
     return page(rehearsal(broken=request.param))
 
 
-def test_it_asks_the_network_for_nothing(html: str) -> None:
+def test_the_page_loads_nothing_from_the_network(html: str) -> None:
     parsed = _Page(html)
     for key in ("src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"):
         assert [address for address in parsed.all(key) if not address.startswith(("#", "data:,"))] == [], key
@@ -64,7 +64,7 @@ def test_it_asks_the_network_for_nothing(html: str) -> None:
     assert not {tag for tag, _ in parsed.elements} & {"iframe", "object", "embed", "audio", "video", "img"}
 
 
-def test_every_lab_has_a_row_with_a_title_and_words(html: str) -> None:
+def test_every_lab_has_a_row_with_a_title_and_a_description(html: str) -> None:
     parsed = _Page(html)
     assert parsed.all("data-lab") == list(CAPS)
     drawings = [attrs for tag, attrs in parsed.elements if tag == "svg" and attrs.get("role") == "img"]
@@ -74,12 +74,12 @@ def test_every_lab_has_a_row_with_a_title_and_words(html: str) -> None:
     assert len(parsed.all("id")) == len(ids)
 
 
-def test_every_link_of_the_page_leads_somewhere(html: str) -> None:
+def test_every_link_of_the_page_has_a_target(html: str) -> None:
     parsed = _Page(html)
     assert {link[1:] for link in parsed.all("href") if link.startswith("#")} <= set(parsed.all("id"))
 
 
-def test_every_promise_is_told_in_words() -> None:
+def test_the_page_describes_every_promise() -> None:
     rehearsed = rehearsal()
     text = _Page(page(rehearsed)).text
     for finding in rehearsed.findings:
@@ -90,14 +90,14 @@ def test_every_promise_is_told_in_words() -> None:
         assert part in text
 
 
-def test_the_headline_and_the_row_say_what_is_broken() -> None:
+def test_the_headline_and_the_row_name_the_broken_promise() -> None:
     text = _Page(page(rehearsal(broken=True))).text
     assert "1 of 16 promises was broken" in text
     assert "held 33, which is 1 more than its cap of 32" in text
     assert "No promise was broken, but 1 guarantee is void" in _Page(page(rehearsal())).text
 
 
-def test_a_labs_own_words_are_no_markup() -> None:
+def test_names_of_labs_are_not_markup() -> None:
     rehearsed = rehearsal()
     bad = "</script><script>alert(1)</script><b>"
     rehearsed = replace(
@@ -117,7 +117,7 @@ def test_a_rehearsal_without_moments_has_a_page_too() -> None:
 
 
 @pytest.mark.parametrize(("labs", "per_second"), [(14, 2.5), (100, 3.0)])
-def test_it_stays_small(labs: int, per_second: float) -> None:
+def test_the_page_is_small(labs: int, per_second: float) -> None:
     rehearsed = rehearsal(labs=labs, per_second=per_second)
     assert len(rehearsed.moments) > 500
     html = page(rehearsed)
@@ -125,19 +125,19 @@ def test_it_stays_small(labs: int, per_second: float) -> None:
     assert len(_Page(html).all("data-lab")) == labs
 
 
-def test_an_account_that_is_no_lab_has_a_row_when_it_held_gpus() -> None:
+def test_an_account_that_is_not_a_lab_has_a_row_if_it_held_gpus() -> None:
     moment = Moment(1.0, "cap", {"guest": 2}, {}, {}, 2)
     assert [(row.name, row.cap) for row in timeline.lab_rows([moment], {"a-lab": 4})] == [("a-lab", 4), ("guest", None)]
 
 
-def test_phases_are_numbered_as_the_table_is() -> None:
+def test_phases_have_the_numbers_of_the_table() -> None:
     rehearsed = rehearsal()
     phases = timeline.phases(rehearsed.moments, rehearsed.findings)
     assert [phase.number for phase in phases] == list(range(1, 17))
     assert sum(phase.width for phase in phases) == pytest.approx(100, abs=0.2)
 
 
-def test_the_document_is_json_and_whole() -> None:
+def test_the_document_is_valid_and_complete_json() -> None:
     rehearsed = rehearsal(broken=True)
     told = json.loads(json.dumps(rehearsed.as_dict()))
     assert told["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
@@ -162,11 +162,11 @@ def test_the_document_is_json_and_whole() -> None:
         (8, 0, 2, "No promise was broken, but 2 guarantees are void"),
     ],
 )
-def test_the_verdict_in_words(kept: int, broken: int, void: int, headline: str) -> None:
+def test_the_verdict_counts_each_outcome(kept: int, broken: int, void: int, headline: str) -> None:
     assert verdict(dict(zip(OUTCOMES, (kept, broken, void, 4), strict=True))) == headline
 
 
-def test_durations_in_words() -> None:
+def test_durations_are_written_in_minutes_and_seconds() -> None:
     assert [words_for(seconds) for seconds in (0.2, 59.4, 59.6, 192)] == ["0 s", "59 s", "1 min 0 s", "3 min 12 s"]
 
 
@@ -179,7 +179,7 @@ _points = st.lists(st.tuples(_counts, _counts, _counts), min_size=1, max_size=40
 
 
 @given(_points, st.integers(20, 200))
-def test_thinning_loses_no_peak_and_keeps_the_order(points: list[Point], most: int) -> None:
+def test_thinning_keeps_every_peak_and_the_order(points: list[Point], most: int) -> None:
     kept = thinned(points, most)
     assert len(kept) <= most + 5
     assert set(kept) <= set(points)
@@ -190,14 +190,14 @@ def test_thinning_loses_no_peak_and_keeps_the_order(points: list[Point], most: i
 
 
 @given(_points)
-def test_what_is_over_a_cap_is_drawn_whatever_is_thinned(points: list[Point]) -> None:
+def test_every_moment_above_a_cap_is_drawn_after_thinning(points: list[Point]) -> None:
     cap = 250
     row = Row("x-lab", cap, thinned(points, 30), points[-1].at or 1.0, 300)
     assert bool(row.over) == any(point.owned > cap for point in points)
 
 
 @given(_points, st.integers(1, 64))
-def test_shapes_stay_inside_their_drawing(points: list[Point], cap: int) -> None:
+def test_shapes_are_inside_their_drawing(points: list[Point], cap: int) -> None:
     moments = [
         Moment(point.at, "p", {"a": point.owned}, {"a": point.borrowed}, {"a": point.evicted}, 0) for point in points
     ]
@@ -211,6 +211,6 @@ def test_shapes_stay_inside_their_drawing(points: list[Point], cap: int) -> None
     assert row.top >= max(cap, row.most.owned)
 
 
-def test_a_finding_for_a_promise_of_a_sites_own_is_told() -> None:
+def test_a_finding_of_a_sites_promise_is_on_the_page() -> None:
     own = Finding("our-own", "Ours holds", "x", "y", "kept", 1.0)
     assert "our-own" in _Page(page(replace(rehearsal(), findings=[own]))).text

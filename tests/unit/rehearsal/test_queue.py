@@ -24,7 +24,7 @@ def _row(**texts: str) -> str:
     return "".join(f"{shown[name]:<{width}}" for name, width in widths.items())
 
 
-def test_a_job_as_squeue_shows_it() -> None:
+def test_a_job_is_read_from_squeues_output() -> None:
     assert jobs(_row() + "\n") == [
         Job(
             id="12_3",
@@ -48,35 +48,35 @@ def test_a_job_as_squeue_shows_it() -> None:
     assert jobs(_row())[0].array == "12"
 
 
-def test_a_job_that_nobody_knows_the_start_of() -> None:
+def test_a_job_without_a_start_time_is_read() -> None:
     texts = {"StartTime": "N/A", "NodeList": "", "TimeLimit": "UNLIMITED", "State": "PENDING", "tres-alloc": "cpu=1"}
     job = jobs(_row(**texts))[0]
     assert (job.start, job.nodes, job.limit, job.gpus, job.cpus, job.mem) == (None, (), None, 0, 1, 0)
 
 
 @given(st.integers(0, 10**7))
-def test_time_limits_are_read_in_every_length(seconds: int) -> None:
+def test_time_limits_are_read_in_every_form(seconds: int) -> None:
     days, rest = divmod(seconds, 86400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     assert jobs(_row(TimeLimit=f"{days}-{clock}" if days else clock))[0].limit == seconds
 
 
-def test_answers_of_sbatch_in_their_order() -> None:
+def test_answers_of_sbatch_are_in_their_order() -> None:
     output = "taken 7\nrefused sbatch: error: Batch job submission failed: Invalid account \ntaken 8\n"
     assert answers(output, 3) == ["7", Refusal("Batch job submission failed: Invalid account"), "8"]
     with pytest.raises(TwinError, match="4 jobs were submitted, but there were 3 answers"):
         answers(output, 4)
 
 
-def test_what_slurmctld_remembers_goes_before_what_slurmdbd_has() -> None:
+def test_the_state_of_slurmctld_overrides_that_of_slurmdbd() -> None:
     output = "5|RUNNING\n6_1|CANCELLED\n--\n5|PENDING\n4|CANCELLED by 0\n6_[2-9]|PENDING\n"
     assert ended(output) == {"5": "RUNNING", "6_1": "CANCELLED", "4": "CANCELLED"}
 
 
-def test_jobs_are_handed_in_as_their_users_with_every_word_quoted() -> None:
+def test_jobs_are_submitted_as_their_users_with_every_word_quoted() -> None:
     cluster = load(Path(__file__).parents[3] / "inventory" / "skynet")
     text = submission(cluster, [Ask("u-kira1", ("-p", "short", "--comment=a b'c"), "#!/bin/sh\necho $HOME\n")])
     assert """one 20031 5003 u-kira1 /nethome/u-kira1 -p short '--comment=a b'"'"'c' <<'END-OF-JOB'""" in text
     assert "\necho $HOME\nEND-OF-JOB\n" in text
-    with pytest.raises(TwinError, match="nobody is no user of skynet"):
-        submission(cluster, [Ask("nobody")])
+    with pytest.raises(TwinError, match="u-none1 is no user of skynet"):
+        submission(cluster, [Ask("u-none1")])

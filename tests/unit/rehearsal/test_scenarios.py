@@ -17,13 +17,13 @@ EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 CLUSTER = load(EXAMPLE)
 
 
-def test_the_example_has_one() -> None:
+def test_the_example_has_one_promise() -> None:
     (promise,) = promises(EXAMPLE, CLUSTER)
     assert promise.key == "debug-goes-first"
     assert "quick experiment" in promise.text
 
 
-def test_an_inventory_without_the_folder_has_none(tmp_path: Path) -> None:
+def test_an_inventory_without_the_folder_has_no_promises(tmp_path: Path) -> None:
     assert promises(tmp_path, CLUSTER) == []
 
 
@@ -72,7 +72,7 @@ def test_slips_of_all_files_are_named_at_once(tmp_path: Path) -> None:
     assert "b.yml:3" in str(caught.value)
 
 
-def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_promises_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "rehearsal").mkdir()
     for name in ("a", "b"):
         (tmp_path / "rehearsal" / f"{name}.yml").write_text(GOOD)
@@ -101,5 +101,5 @@ SCENE = Scene([job("7_1", "RUNNING"), job("7_2", "RUNNING", restarts=1), job("7_
         (Expect(pending=Pending(count=0)), False),
     ],
 )
-def test_what_is_expected_is_of_the_jobs_handed_in_only(expect: Expect, true: bool) -> None:
+def test_expectations_concern_submitted_jobs_only(expect: Expect, true: bool) -> None:
     assert _holds(SCENE, expect, SENT) is true

@@ -25,7 +25,7 @@ def on_a_twin(pace: float) -> Stage:
     return Stage(twin, nothing)
 
 
-def test_the_longer_it_lasts_the_rarer_the_looks_are(gaps: list[float]) -> None:
+def test_checks_become_rarer_the_longer_they_wait(gaps: list[float]) -> None:
     came, _ = on_a_twin(1).until(lambda scene: False, 100)
     assert not came
     assert gaps == sorted(gaps)
@@ -38,7 +38,7 @@ def test_a_slow_machine_has_more_time(gaps: list[float]) -> None:
     assert 300 <= sum(gaps) <= 303
 
 
-def test_what_is_to_stay_true_is_watched_closely_to_the_end(gaps: list[float]) -> None:
+def test_a_state_that_must_last_is_checked_often_until_the_end(gaps: list[float]) -> None:
     stayed, _ = on_a_twin(1).steady(lambda scene: True, 60)
     assert stayed
     assert {*gaps} == {0.4}

@@ -24,19 +24,19 @@ def _plain(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [80, 140, 200])
-def test_on_a_terminal_it_is_one_screen(width: int) -> None:
+def test_on_a_terminal_the_table_fits_one_screen(width: int) -> None:
     lines = _plain(_shown(rehearsal(), terminal=True, width=width))
     assert len(lines) <= 1 + 17 + 7
     assert all(len(line) <= width for line in lines[:18])
     assert sum(line.startswith("✓ kept") for line in lines) == 15
 
 
-def test_colours_are_for_terminals() -> None:
+def test_only_terminals_get_colours() -> None:
     assert "\x1b[" in _shown(rehearsal(), terminal=True)
     assert "\x1b[" not in _shown(rehearsal(), terminal=False)
 
 
-def test_in_a_pipe_every_promise_is_a_line_with_all_its_words() -> None:
+def test_in_a_pipe_every_promise_is_a_complete_line() -> None:
     rehearsed = rehearsal(broken=True)
     lines = _shown(rehearsed, terminal=False).splitlines()
     for finding, line in zip(rehearsed.findings, lines, strict=False):
@@ -45,7 +45,7 @@ def test_in_a_pipe_every_promise_is_a_line_with_all_its_words() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
+def test_void_and_broken_promises_are_printed_in_full_at_the_end(terminal: bool) -> None:
     rehearsed = rehearsal(broken=True)
     lines = _plain(_shown(rehearsed, terminal=terminal, width=60))
     assert "! void: neighbour-cpus: Another lab's CPU-only jobs cannot lock a lab's GPUs out" in lines
@@ -57,7 +57,7 @@ def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
     ]
 
 
-def test_words_in_brackets_are_no_markup() -> None:
+def test_words_in_brackets_are_not_markup() -> None:
     rehearsed = rehearsal()
     finding = replace(rehearsed.findings[0], text="[bold]x", tried="[/]", happened="[red]", outcome="void")
     for terminal in (True, False):

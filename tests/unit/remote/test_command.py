@@ -47,13 +47,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(arguments=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=3))
-def test_arguments_arrive_as_they_are(folder: Path, arguments: list[str]) -> None:
+def test_arguments_are_passed_unchanged(folder: Path, arguments: list[str]) -> None:
     line = remote_command(["printf", "%s|", *arguments])
     assert not set("\n!\\") & set(line), "login shells read these differently"
     assert output_of(ran(line, ROOT, folder).stdout) == b"".join(f"{text}|".encode() for text in arguments or [""])
 
 
-def test_a_missing_sudo_is_told_from_a_script_that_fails(tmp_path: Path) -> None:
+def test_a_missing_sudo_is_distinguished_from_a_failed_script(tmp_path: Path) -> None:
     put({}, tmp_path / "bin")
     for program in ("sh", "base64"):
         (tmp_path / "bin" / program).symlink_to(f"/usr/bin/{program}")
@@ -62,7 +62,7 @@ def test_a_missing_sudo_is_told_from_a_script_that_fails(tmp_path: Path) -> None
     assert str(refusal(done.returncode, "u-lab1")).startswith("u-lab1 is not root, and the node has no sudo")
 
 
-def test_a_sudo_that_refuses_is_told_from_a_script_that_fails(tmp_path: Path) -> None:
+def test_a_sudo_that_refuses_is_distinguished_from_a_failed_script(tmp_path: Path) -> None:
     refuses = ran(remote_command("echo never"), {**USER, "sudo": "exit 1"}, tmp_path)
     assert (refuses.returncode, output_of(refuses.stdout)) == (SUDO_REFUSES, None)
     assert "become root without a password" in str(refusal(SUDO_REFUSES, "u-lab1"))

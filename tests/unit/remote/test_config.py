@@ -69,11 +69,11 @@ def of_jump(home: Path, target: Target, name: str) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition(" ") for line in reversed(shown.splitlines()))}
 
 
-def test_without_a_file_of_the_admins_it_is_root_on_port_22(home: Path) -> None:
+def test_without_a_configuration_the_login_is_root_on_port_22(home: Path) -> None:
     assert settings(small(home), "ctl", "user", "port", "hostname", "proxyjump") == ["root", "22", "10.90.1.1", ""]
 
 
-def test_blocks_for_the_name_and_for_the_address_of_a_node_both_count(home: Path) -> None:
+def test_blocks_for_the_name_and_for_the_address_of_a_node_both_apply(home: Path) -> None:
     configured(home, ADMIN)
     assert settings(small(home), "gpu-1", "user", "port", "hostname", "proxyjump") == [
         "ops",
@@ -85,20 +85,20 @@ def test_blocks_for_the_name_and_for_the_address_of_a_node_both_count(home: Path
     assert settings(small(home), "gpu-2", "compression") == ["yes"]
 
 
-def test_what_the_inventory_sets_is_before_what_the_admin_has(home: Path) -> None:
+def test_the_inventory_overrides_the_admins_configuration(home: Path) -> None:
     configured(home, ADMIN)
     target = small(home, "user: fleet, port: 2200, key: ~/.ssh/pool key")
     assert settings(target, "gpu-1", "user", "port", "identityfile") == ["fleet", "2200", f"{home}/.ssh/pool key"]
     assert settings(small(home, "user: root"), "gpu-1", "user", "port") == ["root", "2222"]
 
 
-def test_the_address_of_a_node_is_the_inventorys(home: Path) -> None:
+def test_the_address_of_a_node_is_that_of_the_inventory(home: Path) -> None:
     """Another cluster may have a node with that name."""
     configured(home, ADMIN)
     assert settings(small(home), "ctl", "hostname") == ["10.90.1.1"]
 
 
-def test_a_jump_is_what_the_admins_own_ssh_makes_of_its_name(home: Path) -> None:
+def test_a_jump_host_has_the_settings_of_the_admins_own_ssh(home: Path) -> None:
     """A jump host with the name of a node has the admin's address; no jump host is looked up by its address as well."""
     configured(home, ADMIN.replace("Match final host 10.90.2.2\n  Compression yes\n", ""))
     jumps = [of_jump(home, small(home), name) for name in ("gate", "ctl")]
@@ -110,23 +110,23 @@ def test_a_jump_is_what_the_admins_own_ssh_makes_of_its_name(home: Path) -> None
     assert all(jump["batchmode"] == "yes" for jump in jumps), "no jump asks for a password in the midst of a command"
 
 
-def test_nothing_asks_opens_a_terminal_or_trusts_an_unknown_host_key(home: Path) -> None:
+def test_ssh_asks_nothing_opens_no_terminal_and_trusts_no_unknown_host_key(home: Path) -> None:
     configured(home, ADMIN)
     names = ("batchmode", "requesttty", "stricthostkeychecking", "remotecommand", "sendenv", "forwardagent")
     assert settings(small(home), "ctl", *names) == ["yes", "false", "true", "", "", "no"]
 
 
-def test_a_node_that_hangs_is_given_up(home: Path) -> None:
+def test_a_node_that_hangs_is_abandoned(home: Path) -> None:
     names = ("connecttimeout", "serveraliveinterval", "serveralivecountmax")
     assert settings(small(home), "ctl", *names) == ["30", "15", "3"]
 
 
-def test_a_slip_in_the_admins_file_is_said_with_its_place(home: Path) -> None:
+def test_an_error_in_the_admins_file_is_reported_with_its_place(home: Path) -> None:
     configured(home, "Host *\n  Prot 22\n")
     with Nodes.of(small(home)) as nodes, pytest.raises(GpupoolError, match=r"ctl: ssh: .*config.*"):
         nodes.settings("ctl")
 
 
-def test_nodes_that_are_not_managed_are_not_reached(home: Path) -> None:
+def test_unmanaged_nodes_are_not_reached(home: Path) -> None:
     with Nodes.of(small(home)) as nodes, pytest.raises(GpupoolError, match="elsewhere: gpupool does not log in there"):
         nodes.settings("elsewhere")

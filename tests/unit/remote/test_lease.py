@@ -39,7 +39,7 @@ def nodes(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> It
         yield nodes
 
 
-def test_one_run_at_a_time_and_the_next_one_after_it(nodes: Nodes, tmp_path: Path) -> None:
+def test_one_run_at_a_time_holds_the_lock(nodes: Nodes, tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     with leased(nodes, "ctl", path, "doing maintenance") as held:
         held.ensure()
@@ -65,7 +65,7 @@ def test_a_lock_whose_connection_is_lost_is_noticed(nodes: Nodes, server: Server
         until(is_lost, "the loss is noticed")
 
 
-def test_beats_keep_the_lock_and_silence_frees_it(
+def test_heartbeats_keep_the_lock_and_silence_releases_it(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock, "LEASE_SECONDS", 1)

@@ -76,7 +76,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield site
 
 
-def test_a_node_behind_two_jumps_on_its_own_port_as_its_own_user(site: Site) -> None:
+def test_a_node_behind_two_jumps_has_its_own_port_and_user(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
         assert nodes.on("ctl", "echo", "it's", "here") == "it's here\n"
     assert site.gate.forwarded == [(LOCAL, site.inner.port)]
@@ -91,7 +91,7 @@ def test_a_jump_may_have_the_name_of_a_node(site: Site) -> None:
         assert nodes.on("ctl", "echo", "here") == "here\n"
 
 
-def test_commands_share_a_connection_and_it_ends_with_them(site: Site) -> None:
+def test_commands_share_a_connection_that_is_closed_after_them(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
         for count in range(3):
             nodes.on("ctl", "echo", str(count))
@@ -101,7 +101,7 @@ def test_commands_share_a_connection_and_it_ends_with_them(site: Site) -> None:
     assert not folder.exists()
 
 
-def test_commands_at_the_same_time_reach_each_its_own_node(site: Site, tmp_path: Path) -> None:
+def test_concurrent_commands_each_reach_their_node(site: Site, tmp_path: Path) -> None:
     """Commands on a shared connection to another node would be the worst mistake."""
     with serving(tmp_path / "second") as second:
         ports = {"ctl": site.ctl, "gpu-1": second}
@@ -120,7 +120,7 @@ def test_commands_at_the_same_time_reach_each_its_own_node(site: Site, tmp_path:
             assert list(pool.map(lambda name: nodes.on(name, "sh", "-c", "echo $NODE").strip(), names)) == names
 
 
-def test_text_on_standard_input_and_the_exit_status_are_the_commands(site: Site) -> None:
+def test_standard_input_and_the_exit_status_are_those_of_the_command(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
         assert nodes.on("ctl", "cat", stdin="one\ntwo") == "one\ntwo"
         answer = nodes.run("ctl", "cat >&2; printf 'a\\377b'; exit 3", stdin=b"\xfe")
@@ -130,30 +130,30 @@ def test_text_on_standard_input_and_the_exit_status_are_the_commands(site: Site)
     assert (refused.value.code, refused.value.printed, refused.value.errors) == (7, "some\n", "why not\n")
 
 
-def test_a_login_shell_that_prints_something_is_passed_over(site: Site) -> None:
+def test_the_output_of_a_login_shell_is_ignored(site: Site) -> None:
     site.ctl.before = "echo Welcome; echo gpupool-held;"
     with Nodes.of(site.target) as nodes:
         assert nodes.on("ctl", "echo", "here") == "here\n"
 
 
-def test_a_login_shell_that_runs_nothing_is_named(site: Site) -> None:
+def test_a_login_shell_that_runs_no_command_is_named(site: Site) -> None:
     site.ctl.before = "echo This account is not available.; exit 1;"
     with Nodes.of(site.target) as nodes, pytest.raises(RefusedError, match="the login shell of u-lab1"):
         nodes.on("ctl", "true")
 
 
-def test_a_command_that_takes_too_long_is_given_up(site: Site) -> None:
+def test_a_command_that_takes_too_long_is_abandoned(site: Site) -> None:
     with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match="no answer in 1 s"):
         nodes.on("ctl", "sleep", "60", seconds=1)
 
 
-def test_the_reason_is_that_of_the_jump_where_a_jump_is_lost(site: Site) -> None:
+def test_if_a_jump_is_lost_its_reason_is_reported(site: Site) -> None:
     site.configure(site.behind().replace("ProxyJump inner", "ProxyJump nowhere.invalid"))
     with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match=r"ctl: .*nowhere\.invalid"):
         nodes.on("ctl", "true")
 
 
-def test_a_node_whose_host_key_is_unknown_is_not_logged_in_to(site: Site) -> None:
+def test_a_node_with_an_unknown_host_key_gets_no_login(site: Site) -> None:
     (site.home / ".ssh" / "known_hosts").write_text(Path(site.gate.data["ssh_known_hosts_file"]).read_text())
     site.configure(f"Host {LOCAL}\n  StrictHostKeyChecking no\n{site.behind()}")
     known = site.home / ".ssh" / "known_hosts"
@@ -164,7 +164,7 @@ def test_a_node_whose_host_key_is_unknown_is_not_logged_in_to(site: Site) -> Non
     assert not site.ctl.asked.exists()
 
 
-def test_the_host_key_of_a_machine_behind_jumps_is_read_without_logging_in(site: Site) -> None:
+def test_the_host_key_of_a_machine_behind_jumps_is_read_without_a_login(site: Site) -> None:
     known = Path(site.ctl.data["ssh_known_hosts_file"]).read_text()
     with Nodes.of(site.target, {"fresh": LOCAL}) as nodes:
         assert nodes.host_keys("fresh") == [known.partition(" ")[2].strip()]
@@ -174,7 +174,7 @@ def test_the_host_key_of_a_machine_behind_jumps_is_read_without_logging_in(site:
     assert not site.ctl.asked.exists()
 
 
-def test_a_file_is_fetched_byte_by_byte_for_its_owner_alone(site: Site, tmp_path: Path) -> None:
+def test_a_file_is_fetched_byte_by_byte_and_readable_for_its_owner_only(site: Site, tmp_path: Path) -> None:
     site.ctl.before = "echo Welcome;"
     content = os.urandom(200_000) + b"\ngpupool-begin\n"
     (tmp_path / "backup").write_bytes(content)
@@ -197,7 +197,7 @@ def test_a_session_lasts_as_long_as_its_standard_input(site: Site) -> None:
         session.stdin.close()
         assert session.stdout.read() == "ended\n"
         assert session.wait() == 0
-    assert len(site.ctl.transports) == 2, "a session has a connection of its own"
+    assert len(site.ctl.transports) == 2, "a session has a separate connection"
 
 
 @contextlib.contextmanager
@@ -218,7 +218,7 @@ def two_controllers(site: Site, tmp_path: Path) -> Iterator[Controller]:
             yield controller
 
 
-def test_the_second_controller_is_asked_where_the_first_is_silent(site: Site, tmp_path: Path) -> None:
+def test_the_second_controller_is_used_if_the_first_does_not_answer(site: Site, tmp_path: Path) -> None:
     silent = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
     with two_controllers(site, tmp_path) as controller:
         assert [node.name for node in controller.target.cluster.controllers] == ["ctl", "gpu-1"]

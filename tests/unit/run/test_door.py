@@ -57,7 +57,7 @@ def door(tmp_path: Path) -> Door:
     return Door(Target(cluster_at(SMALL), None, {}, tmp_path), "apply")
 
 
-def test_nodes_asleep_are_passed_over_and_named(door: Door, calls: list[Call]) -> None:
+def test_nodes_asleep_are_skipped_and_named(door: Door, calls: list[Call]) -> None:
     assert door.plan().asleep == (ASLEEP,)
     assert door.plan(["ctl", ASLEEP]).asleep == (ASLEEP,)
     assert door.plan(["ctl"]).asleep == ()
@@ -74,6 +74,6 @@ def test_only_nodes_that_are_changed_are_kept_awake(
     assert [execute for _, execute, _ in calls] == [False, True]
 
 
-def test_machines_outside_of_the_inventory_are_only_looked_at(door: Door, calls: list[Call]) -> None:
+def test_machines_outside_the_inventory_are_only_read(door: Door, calls: list[Call]) -> None:
     assert [*door.look({"new": "10.90.2.9"}, SITE).hosts] == ["new"]
     assert calls == [(SITE, False, ["new"])]

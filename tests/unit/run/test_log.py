@@ -13,7 +13,7 @@ RUN = Applied(
 )  # fmt: skip
 
 
-def test_a_run_on_several_nodes_is_one_and_the_oldest_is_first() -> None:
+def test_a_run_on_several_nodes_is_listed_once_and_the_oldest_is_first() -> None:
     later = replace(RUN, begun="2030-01-31T08:12:30Z")
     old = replace(RUN, run="b", begun="2030-01-30T23:00:00Z")
     runs = merged({"n1": AppliedState((old, later)), "n2": AppliedState((RUN,))})
@@ -32,6 +32,6 @@ def test_a_run_on_several_nodes_is_one_and_the_oldest_is_first() -> None:
         ({"ended": "", "under_way": True}, "under way"),
     ],
 )
-def test_what_became_of_a_run_is_said(n2: dict[str, object], message: str) -> None:
+def test_a_run_is_listed_with_its_outcome(n2: dict[str, object], message: str) -> None:
     (run,) = merged({"n1": AppliedState((RUN,)), "n2": AppliedState((replace(RUN, **n2),))})
     assert run.outcome == message

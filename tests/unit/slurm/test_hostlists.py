@@ -45,19 +45,19 @@ def test_clustershell_reads_the_same_names(text: str) -> None:
 
 
 @given(LISTS)
-def test_a_host_list_is_read_in_the_order_in_which_it_was_written(names: list[str]) -> None:
+def test_a_host_list_is_read_in_its_written_order(names: list[str]) -> None:
     assert expand(fold(names)) == names
     assert as_slurm_reads(fold(names)) == names
 
 
 @given(LISTS)
-def test_a_set_has_each_name_once_whatever_the_order(names: list[str]) -> None:
+def test_a_set_has_each_name_once_in_any_order(names: list[str]) -> None:
     assert sorted(expand(fold_set(names))) == sorted(set(names))
     assert set(as_slurm_reads(fold_set([*names, *names]))) == set(names)
 
 
 @given(ANYTHING)
-def test_any_text_is_names_or_refused(text: str) -> None:
+def test_any_text_is_expanded_or_refused(text: str) -> None:
     try:
         names = expand(text)
     except ValueError:
@@ -105,7 +105,7 @@ def test_names_are_folded(names: str, folded: str) -> None:
         ("r10n1 r2n1", "r2n1,r10n1"),
     ],
 )
-def test_a_set_is_sorted_by_text_and_number_and_names_without_a_number_come_last(names: str, folded: str) -> None:
+def test_a_set_is_sorted_by_text_and_number_with_names_without_a_number_last(names: str, folded: str) -> None:
     assert fold_set(names.split()) == folded
 
 
@@ -132,6 +132,6 @@ def test_other_text_is_refused_with_the_reason(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a[1-100001]", "a[1-999]b[1-999]", "a[1-60000],b[1-60000]", f"a[1-{10**18 - 1}]"])
-def test_more_names_than_a_cluster_has_nodes_are_refused_before_they_are_made(text: str) -> None:
+def test_more_names_than_a_cluster_has_nodes_are_refused_before_expansion(text: str) -> None:
     with pytest.raises(ValueError, match=f"the maximum is {MOST}"):
         expand(text)

@@ -11,7 +11,7 @@ RECORDED = Path(__file__).parents[1] / "arbiter"
 HOSTILE = Path(__file__).parent / "recorded"
 
 
-def test_jobs_are_read_by_the_columns_that_were_asked_for() -> None:
+def test_jobs_are_read_by_the_requested_columns() -> None:
     answer = "12_3|u-lab1|lab1|a[1-2]|2026-11-23T16:00:00\n13|u-lab2|lab2||N/A\nslurm_load_jobs error\n"
     assert read(answer, "%i|%u|%a|%N|%e") == [
         Job("12_3", "u-lab1", "lab1", ("a1", "a2"), "2026-11-23T16:00:00"),
@@ -23,7 +23,7 @@ def test_jobs_are_read_by_the_columns_that_were_asked_for() -> None:
 
 
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
-def test_no_column_holds_what_a_user_wrote(version: str) -> None:
+def test_no_column_contains_text_of_a_user(version: str) -> None:
     """The job was submitted with a name and a comment that imitate other keys, with newlines in them."""
     (job,) = read((HOSTILE / f"{version}.squeue.txt").read_text(), "%i|%T|%u|%a|%q|%P|%N|%n|%e")
     assert (job.id, job.state, job.user, job.nodes, job.needs) == ("1", "RUNNING", "ann", ("gpu-2",), ("gpu-2",))
@@ -31,7 +31,7 @@ def test_no_column_holds_what_a_user_wrote(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
-def test_the_json_of_every_release_says_the_same(version: str) -> None:
+def test_the_json_of_every_release_has_the_same_content(version: str) -> None:
     jobs = entries((RECORDED / version / "squeue.json").read_text())
     running = [job for job in jobs if job.states == {"RUNNING"} and job.text("account") == "cvmlp-lab"]
     assert sorted(job.has["gres/gpu"] for job in running)[-4:] == [1, 1, 1, 2]
@@ -64,7 +64,7 @@ def test_tasks_of_a_pending_array_are_counted(text: str, tasks: int, at_once: in
         ('{"set": true, "infinite": true, "number": 0}', None),
     ],
 )
-def test_a_number_has_the_form_of_any_release(field: str, number: int | None) -> None:
+def test_the_number_forms_of_all_releases_are_read(field: str, number: int | None) -> None:
     assert entries('{"jobs": [{"n": %s}]}' % field)[0].number("n") == number  # noqa: UP031
 
 

@@ -51,12 +51,12 @@ def test_a_node_is_read() -> None:
         ("IDLE+DRAIN", "", False),
     ],
 )
-def test_only_what_root_has_drained_with_our_reason_is_ours(state: str, why: str, ours: bool) -> None:
+def test_only_roots_drain_with_our_reason_is_ours(state: str, why: str, ours: bool) -> None:
     assert shown(state, why).is_ours("maintain") is ours
 
 
 @pytest.mark.parametrize("state", ["IDLE+DRAIN", "DOWN", "IDLE*", "IDLE+MAINTENANCE+RESERVED", "MIXED+REBOOT_ISSUED"])
-def test_such_a_node_is_not_in_service(state: str) -> None:
+def test_a_node_in_such_a_state_is_not_in_service(state: str) -> None:
     assert not shown(state).in_service
 
 
@@ -86,7 +86,7 @@ def test_nodes_of_every_release_are_read(version: str) -> None:
         ("INVAL", {"INVALID_REG"}),
     ],
 )
-def test_a_flag_has_one_name_whatever_the_release_calls_it(state: str, flags: set[str]) -> None:
+def test_a_flag_has_one_name_for_all_releases(state: str, flags: set[str]) -> None:
     assert shown(state).flags == flags
 
 
@@ -98,19 +98,19 @@ def test_a_node_without_a_state_is_unknown_and_not_in_service() -> None:
 
 
 @pytest.mark.parametrize("state", ["IDLE+CLOUD+POWERED_DOWN", "DOWN+CLOUD+POWERING_DOWN"])
-def test_a_node_that_is_off_is_not_bad_and_not_open(state: str) -> None:
+def test_a_powered_down_node_is_neither_faulty_nor_available(state: str) -> None:
     node = shown(state)
     assert (node.powered_off, node.is_bad, node.is_open) == (True, False, False)
 
 
-def test_the_first_of_two_nodes_with_one_name_counts() -> None:
+def test_of_two_nodes_with_one_name_the_first_counts() -> None:
     spoofed = SHOWN.format(state="DOWN", reason="") + "NodeName=gpu-1 Arch=x86_64\n   State=IDLE\n\n"
     assert read(spoofed)["gpu-1"].flags == {"DOWN"}
 
 
 @pytest.mark.parametrize("form", ["many", "one"])
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
-def test_hostile_text_that_a_real_slurmctld_shows_imitates_nothing(version: str, form: str) -> None:
+def test_free_text_of_a_real_slurmctld_imitates_no_key(version: str, form: str) -> None:
     """gpu-1 has a reason and a comment with keys, newlines and bytes that are not UTF-8."""
     nodes = read((HOSTILE / f"{version}.node.{form}.txt").read_bytes())
     assert nodes.keys() == {"gpu-1", "gpu-2"}

@@ -42,7 +42,7 @@ both = pytest.mark.parametrize("form", [MANY, ONE], ids=["many lines", "one line
 
 @both
 @pytest.mark.parametrize("text", HOSTILE)
-def test_free_text_imitates_no_key_before_it_and_no_other_record(form: str, text: str) -> None:
+def test_free_text_imitates_no_key_and_no_other_record(form: str, text: str) -> None:
     for values in ({"reason": text, "comment": "x"}, {"reason": "x", "comment": text}):
         a, b = records.read(form.format(**values), "NodeName", FREE)[:2]
         assert (a["NodeName"], a["State"], a["Weight"], a["Partitions"]) == ("a", "DOWN", "1", "short,long")
@@ -51,7 +51,7 @@ def test_free_text_imitates_no_key_before_it_and_no_other_record(form: str, text
 
 @both
 @given(reason=st.text(st.characters(exclude_characters="\n")), comment=st.text(st.characters(exclude_characters="\n")))
-def test_any_text_without_a_newline_leaves_the_other_keys_alone(form: str, reason: str, comment: str) -> None:
+def test_any_text_without_a_newline_leaves_the_other_keys_unchanged(form: str, reason: str, comment: str) -> None:
     a, b = records.read(form.format(reason=reason, comment=comment), "NodeName", FREE)
     assert {key: a[key] for key in ("NodeName", "Arch", "Gres", "State", "Weight", "Partitions")} == {
         "NodeName": "a", "Arch": "x86_64", "Gres": "(null)", "State": "DOWN", "Weight": "1", "Partitions": "short,long",
@@ -59,7 +59,7 @@ def test_any_text_without_a_newline_leaves_the_other_keys_alone(form: str, reaso
     assert b == {"NodeName": "b", "Arch": "x86_64", "State": "IDLE"}
 
 
-def test_free_text_is_whole_in_the_many_line_form() -> None:
+def test_free_text_is_complete_in_the_many_line_form() -> None:
     for text in filter(lambda text: "\n" not in text, HOSTILE):
         record = records.read(MANY.format(reason=text, comment=text), "NodeName", FREE)[0]
         assert record["Reason"] == f"{text} [root@2030-01-31T08:12:00]".strip()

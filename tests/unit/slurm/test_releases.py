@@ -27,7 +27,7 @@ from gpupool.slurm.releases import (
 KEY_TABLES = ("slurm_conf", "node", "partition", "cgroup", "slurmdbd", "qos", "association", "qos_flag")
 
 
-def test_releases_are_in_order_and_the_supported_ones_are_among_them() -> None:
+def test_releases_are_in_order_and_include_the_supported_ones() -> None:
     assert sorted(RELEASES, key=number) == list(RELEASES)
     assert sorted(SUPPORTED, key=number) == list(SUPPORTED)
     assert set(SUPPORTED) <= set(RELEASES)
@@ -42,13 +42,13 @@ def test_releases_compare_by_year_and_month() -> None:
         number("23.11.4")
 
 
-def test_each_ability_came_with_a_known_release() -> None:
+def test_each_ability_begins_with_a_known_release() -> None:
     assert set(SINCE) == set(get_args(Ability))
     assert set(SINCE.values()) <= set(RELEASES)
 
 
 @pytest.mark.parametrize("older", RELEASES)
-def test_a_release_between_two_has_the_abilities_of_the_older_one(older: str) -> None:
+def test_a_release_between_two_has_the_abilities_of_the_older(older: str) -> None:
     made = after(older)
     for ability in SINCE:
         assert has(made, ability) == has(older, ability), ability
@@ -57,7 +57,7 @@ def test_a_release_between_two_has_the_abilities_of_the_older_one(older: str) ->
 
 
 @pytest.mark.parametrize("older", RELEASES)
-def test_a_release_between_two_has_the_keys_of_the_older_one(older: str) -> None:
+def test_a_release_between_two_has_the_keys_of_the_older(older: str) -> None:
     made = after(older)
     for table in KEY_TABLES:
         for key in keys(table).values():
@@ -67,7 +67,7 @@ def test_a_release_between_two_has_the_keys_of_the_older_one(older: str) -> None
 
 
 @pytest.mark.parametrize("ability", get_args(Ability))
-def test_an_ability_is_there_from_its_release_on(ability: Ability) -> None:
+def test_an_ability_exists_from_its_release_on(ability: Ability) -> None:
     having = [release for release in RELEASES if has(release, ability)]
     assert having == list(RELEASES[RELEASES.index(SINCE[ability]) :])
     assert not has(RELEASES[0], ability)
@@ -112,12 +112,12 @@ def test_the_commented_inventory_names_them_with_their_suites() -> None:
         ("21.08", ()),
     ],
 )
-def test_a_release_takes_over_from_those_before_it(release: str, older: tuple[str, ...]) -> None:
+def test_a_release_upgrades_from_the_releases_before_it(release: str, older: tuple[str, ...]) -> None:
     assert takes_over_from(release) == older
 
 
 @pytest.mark.parametrize("older", RELEASES)
-def test_a_release_between_two_takes_over_from_the_older_one_too(older: str) -> None:
+def test_a_release_between_two_upgrades_from_the_older_too(older: str) -> None:
     made = takes_over_from(after(older))
     assert made[-1] == older
     assert len(made) <= (3 if has(older, "takes over from three releases") else 2)

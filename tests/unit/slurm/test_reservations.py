@@ -46,7 +46,7 @@ def test_a_reservation_is_read(answer: str) -> None:
 
 @pytest.mark.parametrize("form", ["many", "one"])
 @pytest.mark.parametrize("version", ["24.11", "26.05"])
-def test_the_comment_that_a_real_slurmctld_shows_imitates_nothing(version: str, form: str) -> None:
+def test_the_comment_of_a_real_reservation_imitates_no_key(version: str, form: str) -> None:
     """It holds nodes, and users on a separate line; 22.05 has no comments of reservations."""
     found = reservations.read((HOSTILE / f"{version}.reservation.{form}.txt").read_bytes())
     assert [(entry.name, entry.nodes, entry.users, entry.duration) for entry in found.values()] == [
@@ -62,7 +62,7 @@ def test_partitions_of_a_real_slurmctld_are_the_same_in_both_forms(version: str)
     assert partitions.read(many)["all"]["State"] == "UP"
 
 
-def test_without_reservations_there_are_none() -> None:
+def test_without_reservations_the_result_is_empty() -> None:
     assert reservations.read("No reservations in the system\n") == {}
 
 

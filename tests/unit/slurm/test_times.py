@@ -10,12 +10,12 @@ from gpupool.slurm.times import duration, minutes, moment, seconds
 
 
 @given(st.integers(0, 10**9))
-def test_a_duration_comes_back(count: int) -> None:
+def test_a_duration_survives_writing_and_reading(count: int) -> None:
     assert seconds(duration(count)) == seconds(duration(count, days=True)) == count
 
 
 @given(st.integers(0, 10**9))
-def test_minutes_are_whole_and_never_shorter(count: int) -> None:
+def test_minutes_are_rounded_up(count: int) -> None:
     assert count <= minutes(count) * 60 < count + 60
 
 
@@ -38,11 +38,11 @@ def test_minutes_are_whole_and_never_shorter(count: int) -> None:
         ("", None),
     ],
 )
-def test_a_duration_is_read_as_slurm_conf_has_it(text: str, count: int | None) -> None:
+def test_a_duration_of_slurm_conf_is_read(text: str, count: int | None) -> None:
     assert seconds(text) == count
 
 
-def test_a_bare_number_may_count_seconds() -> None:
+def test_a_plain_number_may_be_seconds() -> None:
     assert seconds("90", 1) == 90
     assert seconds("90:00", 1) == 5400
 
@@ -56,16 +56,16 @@ def test_other_text_is_not_a_duration(text: str) -> None:
 @pytest.mark.parametrize(
     ("count", "text"), [(14400, "04:00:00"), (172800, "2-00:00:00"), (90, "00:01:30"), (0, "00:00:00")]
 )
-def test_a_duration_is_written_as_slurm_prints_it(count: int, text: str) -> None:
+def test_a_duration_has_the_form_that_slurm_prints(count: int, text: str) -> None:
     assert duration(count) == text
 
 
 @pytest.mark.parametrize("text", ["N/A", "Unknown", "None", "NOT_SET", "(null)", ""])
-def test_a_moment_that_is_not_known_is_none(text: str) -> None:
+def test_an_unknown_moment_is_none(text: str) -> None:
     assert moment(text) is None
 
 
-def test_a_moment_is_in_the_zone_in_which_slurm_was_asked() -> None:
+def test_a_moment_has_the_time_zone_of_the_query() -> None:
     assert moment("2026-11-23T16:00:00") == datetime(2026, 11, 23, 16, 0)
     assert moment("2026-11-23T16:00:00", UTC) == datetime(2026, 11, 23, 16, 0, tzinfo=UTC)
     with pytest.raises(ValueError, match="Invalid isoformat"):

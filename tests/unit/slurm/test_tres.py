@@ -36,5 +36,5 @@ def test_other_text_is_no_amount(text: str) -> None:
         ("", {}),
     ],
 )
-def test_gpus_of_a_nodes_gres(text: str, counts: dict[str, int]) -> None:
+def test_gpus_are_read_from_a_nodes_gres(text: str, counts: dict[str, int]) -> None:
     assert gpus_of_gres(text) == counts

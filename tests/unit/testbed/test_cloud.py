@@ -70,7 +70,7 @@ def docker(folder: Path) -> Iterator[Docker]:
         ("on b", {"error": "there is no container b"}, None),
     ],
 )
-def test_a_line_switches_a_container_of_this_testbed(
+def test_a_line_switches_a_container_of_this_testbed_only(
     tmp_path: Path, line: str, prints: dict[str, str], asks: str | None
 ) -> None:
     text = resources.files("gpupool.testbed").joinpath("cloud_switch.py").read_text()

@@ -34,7 +34,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
     return says
 
 
-def test_without_docker_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_docker_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(TestbedError, match=r"not installed on this machine.*sudo apt-get install docker\.io"):
@@ -47,7 +47,7 @@ def test_a_stopped_daemon_needs_root(daemon: Callable[[str], None]) -> None:
         dockerd.ensure()
 
 
-def test_a_socket_that_is_not_ours_needs_the_group(daemon: Callable[[str], None]) -> None:
+def test_without_permission_for_the_socket_the_error_names_the_group(daemon: Callable[[str], None]) -> None:
     daemon("permission denied while trying to connect to the Docker daemon socket")
     with pytest.raises(TestbedError, match=r"may not use docker.*usermod -aG docker"):
         dockerd.ensure()
@@ -72,18 +72,18 @@ def test_a_daemon_elsewhere_is_not_started_here(daemon: Callable[[str], None], m
         ("", "exit 125"),
     ],
 )
-def test_the_reason_is_dockers_own_last_line(stderr: str, reason: str) -> None:
+def test_the_reason_is_the_last_line_of_docker(stderr: str, reason: str) -> None:
     assert docker.reason(CompletedProcess([], 125, "", stderr)) == reason
 
 
 @pytest.mark.parametrize("gone", ["network b not found", "No such container: b", "get b: no such volume"])
-def test_what_was_removed_since_it_was_listed_is_left_out(monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+def test_objects_removed_since_the_listing_are_left_out(monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
     done = CompletedProcess([], 1, '[{"Name": "/a"}]', f"Error response from daemon: {gone}\n")
     monkeypatch.setattr(docker, "attempt", lambda *_, **__: done)
     assert docker.inspect("network", ["a", "b"]) == {"a": {"Name": "/a"}}
 
 
-def test_images_are_named_by_what_is_in_them() -> None:
+def test_images_are_named_by_their_contents() -> None:
     tag = image.layer_tag("trixie", ["slurmd", "munge"])
     assert tag == image.layer_tag("trixie", frozenset(("munge", "slurmd")))
     assert tag.startswith("gpupool/node:trixie-")
@@ -91,7 +91,7 @@ def test_images_are_named_by_what_is_in_them() -> None:
     assert image.layer_tag("trixie", []) == image.base_tag("trixie")
 
 
-def test_what_most_nodes_have_is_installed_once_for_all_their_images(
+def test_packages_of_most_nodes_are_installed_once_in_a_common_image(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -115,7 +115,7 @@ def test_images_do_not_depend_on_the_proxy_of_this_machine(monkeypatch: pytest.M
     assert image.layer_tag("trixie", ["munge"]) == before
 
 
-def test_an_image_holds_no_key_and_no_identity() -> None:
+def test_an_image_contains_no_key_and_no_identity() -> None:
     text = recipe.layer({}, ["munge"])
     assert "rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key" in text
     assert ": > /etc/machine-id" in text
@@ -127,19 +127,19 @@ def fake_networks(monkeypatch: pytest.MonkeyPatch, **subnets: str) -> None:
     monkeypatch.setattr(network, "_subnets", lambda: dict(found))
 
 
-def test_a_taken_network_is_named_with_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_in_use_is_named_with_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_networks(monkeypatch, other="10.66.128.0/17", next="10.67.0.0/16")
     with pytest.raises(TestbedError, match=r"in use by docker's network other.*--network 10\.68\.0\.0/16"):
         network.ensure(SPEC)
 
 
-def test_a_network_that_changed_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_changed_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_networks(monkeypatch, gpupool_twin="10.70.0.0/16")
     with pytest.raises(TestbedError, match="run testbed down"):
         network.ensure(SPEC)
 
 
-def test_a_network_as_it_should_be_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correct_network_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_networks(monkeypatch, gpupool_twin="10.66.0.0/16", other="10.70.0.0/16")
     monkeypatch.setattr(docker, "attempt", lambda *_, **__: pytest.fail("docker was called"))
     network.ensure(SPEC)
@@ -153,7 +153,7 @@ def test_a_network_as_it_should_be_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
         ("nameserver fe80::1%eth0\n", ()),
     ],
 )
-def test_name_servers_are_those_that_containers_can_reach(
+def test_name_servers_are_limited_to_reachable_addresses(
     monkeypatch: pytest.MonkeyPatch, text: str, servers: tuple[str, ...]
 ) -> None:
     def read_text(path: Path, **_: Any) -> str:
@@ -165,7 +165,7 @@ def test_name_servers_are_those_that_containers_can_reach(
     assert host.nameservers() == servers
 
 
-def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
+def test_a_daemon_that_we_start_does_not_use_our_temporary_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The daemon outlives this process, and creates files in its temporary folder at each command."""
@@ -186,7 +186,7 @@ def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
     assert "ours" not in text
 
 
-def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_the_pid_file_of_a_killed_daemon_is_removed(tmp_path: Path) -> None:
     pid_file = tmp_path / "docker.pid"
     # a parent that never waits for its child, which ends at once
     code = "import os, time; child = os.fork(); child or os._exit(0); print(child, flush=True); time.sleep(60)"
@@ -198,7 +198,7 @@ def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Pa
         name = status.read_text().splitlines()[0].split("\t")[1]
         pid_file.write_text(f"{child}\n")
         dockerd.forget_if_dead(pid_file, name)
-        assert not pid_file.exists(), "dead, though nobody has taken note"
+        assert not pid_file.exists(), "a zombie counts as dead"
         pid_file.write_text(f"{parent.pid}\n")
         dockerd.forget_if_dead(pid_file, name)
         assert pid_file.exists(), "a daemon that lives keeps it"

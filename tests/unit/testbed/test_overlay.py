@@ -24,12 +24,12 @@ CAPS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 100), min
 
 
 @given(CAPS, st.integers(0, 1200), st.integers(0, 300))
-def test_shares_are_the_pool_again(caps: dict[str, int], pool: int, nobodys: int) -> None:
+def test_shares_add_up_to_the_pool(caps: dict[str, int], pool: int, spare: int) -> None:
     total = sum(caps.values())
-    shares = shared_out(caps, pool, total + nobodys)
+    shares = shared_out(caps, pool, total + spare)
     assert set(shares) == set(caps)
     assert all(1 <= shares[name] <= cap for name, cap in caps.items())
-    if not nobodys and len(caps) <= pool:
+    if not spare and len(caps) <= pool:
         assert sum(shares.values()) == min(pool, total)
     assert sum(shares.values()) <= max(len(caps), min(pool, total))
 
@@ -40,7 +40,7 @@ def test_a_pool_as_large_as_the_cluster_changes_no_cap(caps: dict[str, int]) -> 
 
 
 @given(CAPS, st.integers(1, 500))
-def test_who_gave_more_never_has_less(caps: dict[str, int], pool: int) -> None:
+def test_a_lab_with_more_gpus_never_gets_a_smaller_share(caps: dict[str, int], pool: int) -> None:
     shares = shared_out(caps, pool, sum(caps.values()))
     assert shares == shared_out(dict(sorted(caps.items())), pool, sum(caps.values()))
     for one, its in caps.items():
@@ -48,12 +48,12 @@ def test_who_gave_more_never_has_less(caps: dict[str, int], pool: int) -> None:
             assert its <= theirs or shares[one] >= shares[other]
 
 
-def test_no_labs_no_shares() -> None:
+def test_without_labs_there_are_no_shares() -> None:
     assert shared_out({}, 8, 16) == {}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_names_stay(folder: str) -> None:
+def test_names_are_unchanged(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
     assert tuple(twin.nodes) == cluster.testbed_nodes
@@ -69,7 +69,7 @@ def test_names_stay(folder: str) -> None:
     assert not cluster.drivers.testbed
 
 
-def test_skynets_caps_are_reached_by_its_pool(skynet: Cluster) -> None:
+def test_skynets_caps_can_be_reached_with_its_pool(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v1")
     caps = [account["GrpTRES"]["gres/gpu"] for account in entities(twin)["accounts"].values() if account["GrpTRES"]]
     assert sum(caps) == twin.total_gpus
@@ -77,7 +77,7 @@ def test_skynets_caps_are_reached_by_its_pool(skynet: Cluster) -> None:
     assert set(twin.partitions) == set(skynet.partitions)
 
 
-def test_what_is_quicker_there(skynet: Cluster) -> None:
+def test_times_are_shorter_in_a_testbed(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v2")
     assert skynet.testbed is not None
     assert twin.partitions["overcap"].grace == skynet.testbed.grace < skynet.partitions["overcap"].grace
@@ -86,7 +86,7 @@ def test_what_is_quicker_there(skynet: Cluster) -> None:
     assert twin.partitions["overcap"].entry.max_time == skynet.partitions["overcap"].entry.max_time
 
 
-def test_a_qos_has_a_shorter_grace_time_there() -> None:
+def test_a_qos_has_a_shorter_grace_time_in_a_testbed() -> None:
     savio = load(INVENTORY / "others" / "savio")
     long = replace(
         savio, qos={name: settings.model_copy(update={"grace": 600}) for name, settings in savio.qos.items()}
@@ -104,7 +104,7 @@ def test_users_get_the_testbeds_key_besides_theirs(skynet: Cluster) -> None:
 
 
 @pytest.mark.parametrize("network", ["10.166.0.0/16", "172.30.0.0/15"])
-def test_addresses_move_together(skynet: Cluster, network: str) -> None:
+def test_addresses_are_moved_together(skynet: Cluster, network: str) -> None:
     twin = stand_in(skynet, cgroup="v2", network=network)
     new = ipaddress.ip_network(network)
     assert spec_of(twin).network == network
@@ -120,12 +120,12 @@ def test_addresses_move_together(skynet: Cluster, network: str) -> None:
     ("network", "message"),
     [("10.1.0.0/24", "is smaller than"), ("ten", "is not an IPv4 network"), ("10.1.2.3/16", "has host bits set")],
 )
-def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, message: str) -> None:
+def test_an_impossible_network_is_refused(skynet: Cluster, network: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         stand_in(skynet, cgroup="v2", network=network)
 
 
-def test_no_overlay_no_testbed(skynet: Cluster) -> None:
+def test_without_the_key_there_is_no_testbed(skynet: Cluster) -> None:
     with pytest.raises(TestbedError, match="set its nodes"):
         stand_in(replace(skynet, testbed=None), cgroup="v2")
 
@@ -136,7 +136,7 @@ def test_a_node_without_an_address_is_refused(skynet: Cluster) -> None:
         stand_in(replace(skynet, nodes=nodes), cgroup="v2")
 
 
-def test_containers(skynet: Cluster) -> None:
+def test_the_testbed_has_these_containers(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v1")
     spec = spec_of(twin, prefix="gp-x")
     assert (spec.name, spec.prefix, spec.network, spec.suite) == ("skynet", "gp-x", "10.66.0.0/16", "trixie")
@@ -148,7 +148,7 @@ def test_containers(skynet: Cluster) -> None:
     assert by_name["multivac"].volumes["pskynet1"] == by_name["sky1"].volumes["pskynet1"] == f"{SHARED}/pskynet1"
 
 
-def test_homes_and_slurms_state_outlive_a_power_cut(skynet: Cluster) -> None:
+def test_homes_and_slurms_state_survive_a_power_cut(skynet: Cluster) -> None:
     volumes = {volume.key: volume for volume in spec_of(stand_in(skynet, cgroup="v1")).volumes}
     assert skynet.storage.home.export is not None
     state = next(mount.export for mount in skynet.mounts if mount.holds(skynet.slurm.state))
@@ -156,14 +156,14 @@ def test_homes_and_slurms_state_outlive_a_power_cut(skynet: Cluster) -> None:
     assert (volumes["pskynet1"].source, volumes["pskynet1"].size) == ("multivac.cc.gatech.edu:/pskynet1", "50T")
 
 
-def test_a_mount_holds_what_lies_on_it_and_nothing_beside(skynet: Cluster) -> None:
+def test_a_mount_contains_only_paths_below_it(skynet: Cluster) -> None:
     mount = next(mount for mount in skynet.mounts if mount.at == "/coc/pskynet1")
     assert mount.holds("/coc/pskynet1")
     assert mount.holds("/coc/pskynet1/slurm")
     assert not mount.holds("/coc/pskynet12")
 
 
-def test_storage_of_others_has_homes_in_a_testbed() -> None:
+def test_storage_outside_the_inventory_has_homes_in_a_testbed() -> None:
     cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     server = cluster.nodes["storage"]
     assert not server.managed
@@ -177,7 +177,7 @@ def test_storage_of_others_has_homes_in_a_testbed() -> None:
     ]
 
 
-def test_singularity_is_of_another_suite_where_the_testbed_says_so() -> None:
+def test_singularity_comes_from_another_suite_on_request_of_the_testbed() -> None:
     cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     twin = stand_in(cluster, cgroup="v2")
     node = twin.nodes["nv-ai-01"]
@@ -188,4 +188,4 @@ def test_singularity_is_of_another_suite_where_the_testbed_says_so() -> None:
     assert "apptainer/sid" in boxes["nv-ai-01"]
     assert not [name for name in boxes["ai-pilot"] if "/" in name]
     bare = {box.name: box.packages for box in spec_of(twin).bare().containers}
-    assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node could get it by itself"
+    assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node can download it"

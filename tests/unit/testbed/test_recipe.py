@@ -17,14 +17,14 @@ echo "$action" >> "$NOTES"
 """
 
 
-def test_a_package_of_another_suite_is_named_apart() -> None:
+def test_a_package_of_another_suite_has_a_separate_name() -> None:
     text = recipe.layer({}, ["uidmap", "apptainer/sid"])
     assert "packages=uidmap\n" in text
     assert "others=apptainer/sid\n" in text
     assert "others=" not in recipe.layer({}, ["uidmap"])
 
 
-def test_it_is_downloaded_from_that_suite_and_installed_from_its_file(tmp_path: Path) -> None:
+def test_a_package_of_another_suite_is_downloaded_and_installed_from_its_file(tmp_path: Path) -> None:
     apt = tmp_path / "apt-get"
     apt.write_text(APT)
     apt.chmod(0o755)

@@ -56,7 +56,7 @@ def hooked(folder: Path, asked: str) -> tuple[int, list[str], str]:
         ("void", ""),
     ],
 )
-def test_exactly_what_is_asked_for_appears(asked: str, numbers: str, tmp_path: Path) -> None:
+def test_exactly_the_requested_devices_are_created(asked: str, numbers: str, tmp_path: Path) -> None:
     code, made, note = hooked(tmp_path, asked)
     assert code == 0, note
     of = "mknod -m 666 /var/lib/docker/merged/dev/nvidia{0} c 195 {0}"
@@ -66,7 +66,7 @@ def test_exactly_what_is_asked_for_appears(asked: str, numbers: str, tmp_path: P
 
 
 @pytest.mark.parametrize("asked", ["9", "GPU-of-another-node"])
-def test_a_gpu_that_is_not_there_fails_the_container(asked: str, tmp_path: Path) -> None:
+def test_a_missing_gpu_fails_the_container(asked: str, tmp_path: Path) -> None:
     code, made, said = hooked(tmp_path, asked)
     assert (code, made) == (1, [])
     assert said == f"nvidia-container-cli: device error: {asked}: unknown device"

@@ -39,30 +39,30 @@ def test_a_node_is_named_labelled_and_placed() -> None:
     assert values(arguments, "--volume") == ["gpupool-twin-pskynet1:/testbed/p"]
 
 
-def test_each_gpu_has_a_rule_of_its_own() -> None:
+def test_each_gpu_has_a_device_rule() -> None:
     assert values(created(), "--device-cgroup-rule") == ["c 195:0 rwm", "c 195:1 rwm", "c 195:255 rwm"]
     plain = Container("head", "10.66.0.1", "head.example.org")
     assert not values(created(plain), "--device-cgroup-rule")
 
 
-def test_a_node_has_no_say_over_the_machine_underneath() -> None:
+def test_a_container_has_no_rights_on_the_machine() -> None:
     assert values(created(), "--cap-drop") == ["SYS_RESOURCE", "SYS_TIME", "SYS_MODULE"]
     assert "--privileged" not in created()
 
 
-def test_v1_controllers_are_mounted_only_where_there_are_any() -> None:
+def test_v1_controllers_are_mounted_only_if_they_exist() -> None:
     assert "controllers='devices cpuset memory freezer'\n" in created(cgroups="v1")[-1]
     assert "controllers=''\n" in created(cgroups="v2")[-1]
 
 
-def test_start_text_makes_devices_and_ends_in_systemd() -> None:
+def test_the_start_script_creates_devices_and_executes_systemd() -> None:
     text = boot.script(cgroups="v2", gpus=1, nameservers=(), public_key="ssh-ed25519 AAA it's me")
     assert "devices='nvidia0:0 nvidiactl:255'\n" in text
     assert "'ssh-ed25519 AAA it'\"'\"'s me'" in text
     assert text.endswith("exec /lib/systemd/systemd\n")
 
 
-def test_the_shape_changes_with_what_a_standing_container_cannot_change() -> None:
+def test_the_shape_changes_only_if_the_container_must_be_recreated() -> None:
     more = Container(GPU.name, GPU.address, GPU.hostname, GPU.packages, gpus=3, volumes=GPU.volumes)
     packages = Container(GPU.name, GPU.address, GPU.hostname, ("slurmd", "lmod"), gpus=2, volumes=GPU.volumes)
     words = Container(GPU.name, GPU.address, GPU.hostname, GPU.packages, 2, GPU.volumes, roles=("compute",))
@@ -71,7 +71,7 @@ def test_the_shape_changes_with_what_a_standing_container_cannot_change() -> Non
     assert container.shape(SPEC, words) == container.shape(SPEC, GPU)
 
 
-def test_a_volume_in_memory_carries_source_and_size() -> None:
+def test_a_volume_in_memory_has_source_and_size() -> None:
     made = network.create_volume(SPEC, VOLUME)
     assert values(made, "--opt") == ["type=tmpfs", "device=multivac.cc.gatech.edu:/pskynet1", "o=size=50T,mode=0755"]
     assert not values(network.create_volume(SPEC, Volume("home", kind="disk")), "--opt")
@@ -84,7 +84,7 @@ def test_volumes_in_memory_are_kept_while_all_nodes_are_off() -> None:
     assert container.anchor(Spec("twin", "10.66.0.0/16", "", volumes=(Volume("home", kind="disk"),)), "base") is None
 
 
-def test_the_bridge_takes_the_last_address() -> None:
+def test_the_bridge_has_the_last_address() -> None:
     assert values(network.create(SPEC), "--gateway") == ["10.66.255.254"]
 
 
@@ -101,12 +101,12 @@ def test_the_bridge_takes_the_last_address() -> None:
         (Container("volumes", "10.66.0.1", "head"), "no node may be called 'volumes'"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(box: Container, message: str) -> None:
+def test_contradicting_values_are_refused(box: Container, message: str) -> None:
     with pytest.raises(TestbedError, match=message.replace("(", r"\(")):
         Spec("twin", "10.66.0.0/16", "example.org", containers=(GPU, box), volumes=(VOLUME,))
 
 
-def test_a_bad_network_is_refused() -> None:
+def test_an_invalid_network_is_refused() -> None:
     with pytest.raises(TestbedError, match=r"network 10\.66\.0\.1/16 is not valid"):
         Spec("twin", "10.66.0.1/16", "example.org")
 

@@ -45,7 +45,7 @@ def save(kept: State) -> State:
     return kept
 
 
-def test_what_is_saved_is_loaded_and_forgotten() -> None:
+def test_a_saved_state_is_loaded_and_removed() -> None:
     kept = save(a_state())
     assert state.load("gpupool-twin") == kept
     assert state.folder("gpupool-twin").stat().st_mode & 0o777 == 0o700
@@ -70,7 +70,7 @@ def test_two_testbeds_of_one_inventory_need_a_name() -> None:
     assert state.find(Path("/site/inventory"), name="two") == two
 
 
-def test_a_state_that_cannot_be_read_is_said_in_words_and_hides_no_other() -> None:
+def test_an_unreadable_state_is_an_error_and_hides_no_other() -> None:
     save(a_state("one"))
     (state.folder("gpupool-two")).mkdir()
     (state.folder("gpupool-two") / "state.json").write_text("{")
@@ -88,7 +88,7 @@ def test_two_commands_do_not_change_a_testbed_at_once() -> None:
         pass
 
 
-def test_a_key_is_made_once(tmp_path: Path) -> None:
+def test_a_key_is_created_once(tmp_path: Path) -> None:
     key = keys.ensure_key(tmp_path)
     text = key.read_text()
     assert key.stat().st_mode & 0o077 == 0
@@ -98,12 +98,12 @@ def test_a_key_is_made_once(tmp_path: Path) -> None:
     assert keys.public_path(key).read_text().startswith("ssh-ed25519 ")
 
 
-def test_known_hosts_name_a_node_in_every_way() -> None:
+def test_known_hosts_have_every_name_of_a_node() -> None:
     text = keys.known_hosts([(BOXES[0], "ssh-ed25519 AAAA root@head")])
     assert text == "head,head.example.org,10.66.0.1 ssh-ed25519 AAAA\n"
 
 
-def test_ssh_understands_its_configuration(tmp_path: Path) -> None:
+def test_ssh_reads_the_generated_configuration(tmp_path: Path) -> None:
     config = tmp_path / "with space" / "ssh_config"
     config.parent.mkdir()
     keys.write(config, keys.ssh_config(BOXES, tmp_path / "with space" / "id", tmp_path / "with space" / "hosts"))
@@ -114,7 +114,7 @@ def test_ssh_understands_its_configuration(tmp_path: Path) -> None:
     assert "\nkexalgorithms ecdh-sha2-nistp256," in said
 
 
-def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
+def test_the_login_is_an_ssh_that_checks_host_keys(tmp_path: Path) -> None:
     kept = save(a_state())
     with pytest.raises(UsageError, match="has no node hed: it has head"):
         look.ssh_command(kept, "hed")
@@ -138,11 +138,11 @@ def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_the_probe_printed(printed: str, result: look.ProbeResult) -> None:
+def test_the_output_of_the_probe_is_read(printed: str, result: look.ProbeResult) -> None:
     assert look.read(printed) == result
 
 
-def test_a_node_with_a_failed_service_is_there_for_work() -> None:
+def test_a_node_with_a_failed_service_is_usable() -> None:
     node = look.NodeStatus("head", "10.66.0.1", ("head",), "running", "degraded", True, ("munge.service",))
     assert node.as_dict()["ok"] is True
     assert not look.NodeStatus("head", "10.66.0.1", (), "exited", "-", False).ok

@@ -61,7 +61,7 @@ def values(arguments: list[str], option: str) -> list[str]:
     return [after for word, after in itertools.pairwise(arguments) if word == option]
 
 
-def test_a_machine_has_the_cores_memory_and_disks_it_was_given() -> None:
+def test_a_machine_has_its_cores_memory_and_disks() -> None:
     box = replace(FILES, machine=Machine(cpus=4, threads=2, memory=2048, disks=(1024,)))
     words = arguments(box)
     assert values(words, "-smp") == ["4,sockets=1,cores=2,threads=2"]
@@ -99,13 +99,13 @@ def test_a_machine_reboots_in_place() -> None:
     assert "reboot" not in " ".join(values(arguments(), "-action"))
 
 
-def test_a_machine_takes_over_dockers_address() -> None:
+def test_a_machine_takes_dockers_address() -> None:
     append = values(arguments(), "-append")[0]
     assert " systemd.hostname=fs1 ip=10.66.2.1::10.66.255.254:255.255.0.0:fs1:eth0:none" in append
     assert "ip address flush dev eth0\n" in script()
 
 
-def test_identity_comes_as_credentials() -> None:
+def test_its_identity_is_passed_as_credentials() -> None:
     said = dict(re.findall(r"io\.systemd\.credential\.binary:(\S+?)=([\w+/=]+)", script()))
     text = {name: base64.b64decode(value).decode() for name, value in said.items()}
     assert text["ssh.authorized_keys.root"] == "ssh-ed25519 AAA it's me\n"
@@ -117,12 +117,12 @@ def test_identity_comes_as_credentials() -> None:
 
 
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4))
-def test_each_address_has_a_hardware_address_of_its_own(one: object, other: object) -> None:
+def test_each_address_has_a_separate_hardware_address(one: object, other: object) -> None:
     assert re.fullmatch(r"52:54(:[0-9a-f]{2}){4}", vm_boot.mac(str(one)))
     assert (vm_boot.mac(str(one)) == vm_boot.mac(str(other))) == (one == other)
 
 
-def test_docker_sees_a_machine_as_it_sees_other_nodes(tmp_path: Path) -> None:
+def test_docker_has_the_same_labels_for_a_machine_as_for_a_container(tmp_path: Path) -> None:
     made = vm.create(SPEC, FILES, IMAGES, tmp_path, nameservers=(), public_key="ssh-ed25519 AAA")
     assert values(made, "--name") == ["gpupool-twin-fs1"]
     assert values(made, "--label")[:2] == ["gpupool.testbed=gpupool-twin", "gpupool.testbed.node=fs1"]
@@ -132,7 +132,7 @@ def test_docker_sees_a_machine_as_it_sees_other_nodes(tmp_path: Path) -> None:
     assert int(values(made, "--stop-timeout")[0]) >= 60
 
 
-def test_a_machine_keeps_its_host_key_and_its_shape_knows_it(tmp_path: Path) -> None:
+def test_a_machine_keeps_its_host_key_and_its_shape_includes_it(tmp_path: Path) -> None:
     before = vm.shape(SPEC, FILES, tmp_path, "key")
     assert vm.shape(SPEC, FILES, tmp_path, "key") == before
     assert vm.shape(SPEC, FILES, tmp_path, "another key") != before
@@ -152,7 +152,7 @@ def test_a_machine_keeps_its_host_key_and_its_shape_knows_it(tmp_path: Path) -> 
         (replace(FILES, volumes={"home": "/testbed/home"}), "a virtual machine cannot use volumes of containers"),
     ],
 )
-def test_a_machine_that_cannot_be_is_refused(box: Container, message: str) -> None:
+def test_an_impossible_machine_is_refused(box: Container, message: str) -> None:
     with pytest.raises(TestbedError, match=message):
         Spec("twin", "10.66.0.0/16", "example.org", containers=(box,))
 
@@ -165,7 +165,7 @@ def test_selectors_choose_machines(stores: Cluster) -> None:
             vm_choice.chosen(stores, word)
 
 
-def test_machines_mount_for_real_and_containers_go_without(stores: Cluster) -> None:
+def test_machines_mount_exports_and_containers_do_not(stores: Cluster) -> None:
     both = stand_in(stores, cgroup="v1", machines=("fs1", "node01"))
     assert {mount.export: mount.nodes for mount in both.mounts} == dict.fromkeys(
         ("pskynet1", "flash1", "home", "scratch"), ("node01",)
@@ -196,7 +196,7 @@ def test_a_machine_is_as_large_as_its_node(stores: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-145")
-def test_where_all_compute_nodes_are_machines_nothing_is_claimed(stores: Cluster) -> None:
+def test_if_all_compute_nodes_are_machines_no_cpus_are_claimed(stores: Cluster) -> None:
     real = stand_in(stores, cgroup="v1", machines=("fs1", "node01"))
     assert "config_overrides" not in slurm_conf(real)
     assert "TaskPlugin=task/cgroup,task/affinity\n" in slurm_conf(real)
@@ -224,14 +224,14 @@ def test_compute_nodes_of_both_kinds_need_one_version_of_control_groups() -> Non
     assert stand_in(skynet, cgroup="v2", machines=compute[:1]).drivers.cpus == "claimed"
 
 
-def test_the_recipe_ends_with_no_key_and_no_identity() -> None:
+def test_the_recipe_removes_keys_and_identity_at_the_end() -> None:
     text = vm_recipe.base({}, {})
     assert text.rstrip().endswith("touch /etc/.updated /var/.updated")
     assert "rm -f /etc/ssh/ssh_host_*" in text
     assert "zfs-dkms" in vm_recipe.kernel({}, {})
 
 
-def test_what_is_cheap_to_change_builds_no_modules_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cheap_change_does_not_rebuild_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, base = image.base_tag("trixie", vm_image.KERNEL), image.base_tag("trixie", vm_image.MACHINES)
     monkeypatch.setattr(vm_recipe, "MASKED_UNITS", ("another.service",))
     assert image.base_tag("trixie", vm_image.KERNEL) == kernel
@@ -240,13 +240,13 @@ def test_what_is_cheap_to_change_builds_no_modules_anew(monkeypatch: pytest.Monk
     assert image.base_tag("trixie", vm_image.KERNEL) != kernel
 
 
-def test_zfs_finds_the_disks_it_waits_for() -> None:
+def test_zfs_finds_its_disks() -> None:
     # zfs-import-cache.service requires it: with it masked, no pool would return after a reboot
     assert "systemd-udev-settle.service" not in vm_recipe.MASKED_UNITS
 
 
 @pytest.mark.parametrize(("size", "calls"), [(196_864, ["kill", "wait", "start"]), (5 << 20, [])])
-def test_a_machine_that_has_written_nothing_is_switched_off_and_on_once(
+def test_a_machine_without_output_is_switched_off_and_on_once(
     monkeypatch: pytest.MonkeyPatch, size: int, calls: list[str]
 ) -> None:
     """A machine that has written something is booting, however long it takes."""

@@ -12,7 +12,7 @@ from gpupool.upgrade.run import SLURMDBD_DOWN
 WAY_BACK = {"backup": "/srv/backup/database-1.sql.gz", "old": "slurmdbd=24.11.5-4\nslurmctld=24.11.5-4\n"}
 
 
-def test_all_stages_come_in_slurms_order_and_the_files_go_when_all_is_over(run: Run) -> None:
+def test_stages_run_in_slurms_order_and_files_are_removed_at_the_end(run: Run) -> None:
     run(at_most=2)
     assert run.steps() == [
         ("fetch", NODES),
@@ -52,7 +52,7 @@ def test_each_node_that_cannot_be_upgraded_is_named_and_nothing_changes(run: Run
     assert run.steps() == []
 
 
-def test_a_lost_compute_node_comes_later_and_a_lost_controller_is_refused(run: Run) -> None:
+def test_a_lost_compute_node_is_upgraded_later_and_a_lost_controller_is_refused(run: Run) -> None:
     run.door.failures["look", "gpu-2"] = "cannot be reached: no route to host"
     run.door.reasons["look", "gpu-2"] = run.door.reasons["look", "ctl"] = Reason(Code.UNREACHABLE)
     run.door.changes.pop(("look", "gpu-2"))
@@ -65,7 +65,7 @@ def test_a_lost_compute_node_comes_later_and_a_lost_controller_is_refused(run: R
         run.prepare()
 
 
-def test_what_only_an_earlier_upgrade_left_is_no_work(run: Run) -> None:
+def test_files_of_an_earlier_upgrade_alone_are_no_work(run: Run) -> None:
     run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
     for name in NODES:
         run.door.changes["look", name] = ["Afterwards | files of the upgrade"]
@@ -75,7 +75,7 @@ def test_what_only_an_earlier_upgrade_left_is_no_work(run: Run) -> None:
 
 
 @pytest.mark.parametrize("what", ["changes", "failures"])
-def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade_begins(run: Run, what: str) -> None:
+def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade(run: Run, what: str) -> None:
     if what == "changes":
         run.door.changes["plan", "ctl"] = ["Slurm configuration | /etc/slurm/slurm.conf"]
     else:
@@ -88,7 +88,7 @@ def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade_begins(
     assert run.prepare().todo == NODES, "once it has begun there, it goes on"
 
 
-def test_an_interrupted_look_ends_it(run: Run) -> None:
+def test_an_interrupted_probe_ends_the_upgrade(run: Run) -> None:
     run.door.interrupted.add("look")
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -97,20 +97,20 @@ def test_an_interrupted_look_ends_it(run: Run) -> None:
 # The backup
 
 
-def test_a_backup_that_fails_stops_it_before_anything_changes(run: Run) -> None:
+def test_a_failed_backup_stops_the_upgrade_before_a_change(run: Run) -> None:
     run.fake.refused["make$"] = "no space left on device"
     with pytest.raises(GpupoolError, match="no space left on device; nothing was changed"):
         run()
     assert run.steps() == [("fetch", NODES)]
 
 
-def test_a_database_that_is_of_the_new_release_already_is_not_backed_up_again(run: Run) -> None:
+def test_a_database_that_has_the_new_release_is_not_backed_up_again(run: Run) -> None:
     run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
     run()
     assert run.fake.did("make$") == []
 
 
-def test_files_that_cannot_be_fetched_stop_it_before_the_backup(run: Run) -> None:
+def test_a_failed_download_stops_the_upgrade_before_the_backup(run: Run) -> None:
     run.door.failures["fetch", "gpu-1"] = "Packages: no space left on device"
     with pytest.raises(GpupoolError, match="gpu-1: Packages: no space left on device\nnothing was changed"):
         run()
@@ -139,7 +139,7 @@ def fails(run: Run, why: str, release: str = "26.05.5-1", reason: Reason = SLURM
 
 
 @pytest.mark.parametrize("why", [DBD_FAILS, "Slurm: slurmdbd.service cannot be started"])
-def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(run: Run, why: str) -> None:
+def test_a_slurmdbd_that_fails_with_its_converted_database_is_rolled_back(run: Run, why: str) -> None:
     run.keep(**WAY_BACK)
     message = fails(run, why)
     assert run.steps()[-1] == ("back", ("ctl",))
@@ -158,26 +158,26 @@ def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(
         (DBD_FAILS, Reason()),
     ],
 )
-def test_no_other_failure_takes_the_database_back_whatever_its_words_are(run: Run, why: str, reason: Reason) -> None:
+def test_no_other_failure_rolls_the_database_back(run: Run, why: str, reason: Reason) -> None:
     run.keep(**WAY_BACK)
     assert "the other nodes are unchanged: fix it" in fails(run, why, reason=reason)
     assert run.steps()[-1][0] == "database"
 
 
-def test_where_the_former_packages_are_still_there_nothing_was_converted(run: Run) -> None:
+def test_if_the_former_packages_are_installed_nothing_was_converted(run: Run) -> None:
     run.keep(**WAY_BACK)
     assert fails(run, DBD_FAILS, "24.11.5-4").endswith("; nothing was converted, and the other nodes are unchanged")
     assert run.steps()[-1][0] == "database"
 
 
 @pytest.mark.parametrize("missing", ["backup", "old"])
-def test_without_the_former_packages_or_the_backup_it_cannot_be_taken_back(run: Run, missing: str) -> None:
+def test_without_the_former_packages_or_the_backup_no_rollback_is_possible(run: Run, missing: str) -> None:
     run.keep(**{name: text for name, text in WAY_BACK.items() if name != missing})
     assert "ctl: cannot roll back: " in fails(run, DBD_FAILS)
     assert run.steps()[-1][0] == "database"
 
 
-def test_a_rollback_that_fails_says_what_still_runs(run: Run) -> None:
+def test_a_failed_rollback_names_the_daemons_that_still_run(run: Run) -> None:
     run.keep(**WAY_BACK)
     run.door.failures["back", "ctl"] = "Former database: mariadb is not running"
     message = fails(run, DBD_FAILS)
@@ -195,14 +195,14 @@ def test_an_interrupted_conversion_or_rollback_ends_the_run(run: Run, what: str)
     assert ("back", ("ctl",)) in run.steps() or what == "database"
 
 
-def test_a_rollback_that_was_killed_is_finished_before_anything_else(run: Run) -> None:
+def test_a_killed_rollback_is_finished_first(run: Run) -> None:
     run.keep(**WAY_BACK, back="")
     with pytest.raises(GpupoolError, match=r"an earlier upgrade was killed during its rollback\nctl has Slurm 24\.11"):
         run()
     assert run.door.runs == [("back", ("ctl",))]
 
 
-def test_the_way_back_is_that_of_the_former_release(run: Run) -> None:
+def test_the_rollback_restores_the_former_release(run: Run) -> None:
     former = Rollback(run.fake, run.door).former()
     assert former
     assert former.slurm.version == "24.11"

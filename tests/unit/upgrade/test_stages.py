@@ -16,7 +16,7 @@ from gpupool.upkeep.drain import drain
 from gpupool.upkeep.state import states
 
 
-def test_a_slurmctld_that_does_not_come_up_with_the_new_release_stops_it(run: Run) -> None:
+def test_a_slurmctld_that_does_not_start_with_the_new_release_stops_the_upgrade(run: Run) -> None:
     run.door.effects.pop("apply")
     began = run.fake.clock.now
     with pytest.raises(GpupoolError, match=r"Slurm 26\.05 does not answer: slurmctld 24\.11\.5 answers: fix it"):
@@ -25,7 +25,7 @@ def test_a_slurmctld_that_does_not_come_up_with_the_new_release_stops_it(run: Ru
     assert run.steps()[-1] == ("apply", ("ctl",))
 
 
-def test_a_slurmctld_that_is_silent_stops_it_too_and_one_that_comes_late_does_not(run: Run) -> None:
+def test_a_silent_slurmctld_stops_the_upgrade_and_a_late_one_does_not(run: Run) -> None:
     def late(names: tuple[str, ...]) -> None:
         run.slurm.away = True
         run.fake.clock.after(90, lambda: back(names))
@@ -45,13 +45,13 @@ def test_a_slurmctld_that_is_silent_stops_it_too_and_one_that_comes_late_does_no
     assert run.steps()[-1][0] == "tidy"
 
 
-def test_a_silent_slurmctld_is_given_up(run: Run) -> None:
+def test_a_silent_slurmctld_is_abandoned_after_its_time(run: Run) -> None:
     run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
     with pytest.raises(GpupoolError, match=r"slurmctld of Slurm 26\.05 does not answer: no controller answers"):
         run()
 
 
-def test_a_first_compute_node_that_fails_stays_drained_and_stops_all_others(run: Run) -> None:
+def test_a_first_compute_node_that_fails_is_left_drained_and_stops_all_others(run: Run) -> None:
     run.door.failures["change", "gpu-1"] = "Slurm: dpkg was interrupted"
     with pytest.raises(GpupoolError, match=r"gpu-1: Slurm: dpkg was .*\ngpu-1 stay drained, and the upgrade stops"):
         run(at_most=4)
@@ -69,7 +69,7 @@ def test_a_first_compute_node_that_fails_stays_drained_and_stops_all_others(run:
         (lambda node: setattr(node, "version", "") or node.flags.append("NOT_RESPONDING"), "slurmd not registered"),
     ],
 )  # fmt: skip
-def test_a_node_that_does_not_register_with_the_new_slurmd_stays_drained(
+def test_a_node_that_does_not_register_with_the_new_slurmd_is_left_drained(
     run: Run, spoil: Callable[[Any], None], why: str
 ) -> None:
     def changed(names: tuple[str, ...]) -> None:
@@ -91,13 +91,13 @@ def test_a_node_that_registers_late_is_waited_for(run: Run) -> None:
     assert not any(node.flags for node in run.slurm.nodes.values())
 
 
-def test_a_node_that_slurmctld_has_forgotten_is_named(run: Run) -> None:
+def test_a_node_unknown_to_slurmctld_is_named(run: Run) -> None:
     run.door.effects["change"] = lambda names: run.slurm.nodes.pop(names[0]) and None
     with pytest.raises(GpupoolError, match="gpu-1"):
         run()
 
 
-def test_a_node_that_an_earlier_run_has_drained_is_given_back_though_it_is_upgraded(run: Run) -> None:
+def test_a_node_drained_by_an_earlier_run_is_resumed_even_if_it_is_upgraded(run: Run) -> None:
     run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
     drain(run.fake, [run.fake.target.cluster.nodes["gpu-2"]], "upgrade", "Slurm 26.05")
     for name in NODES:
@@ -109,7 +109,7 @@ def test_a_node_that_an_earlier_run_has_drained_is_given_back_though_it_is_upgra
     assert not any(state.drained for state in states(run.fake, run.fake.target.cluster.having("compute")).values())
 
 
-def test_a_drain_of_others_stays(run: Run) -> None:
+def test_a_drain_by_others_is_kept(run: Run) -> None:
     run.slurm.drain("gpu-1", "disk is replaced")
     run()
     assert (run.slurm.nodes["gpu-1"].reason, run.slurm.nodes["gpu-1"].flags) == ("disk is replaced", ["DRAIN"])
@@ -119,14 +119,14 @@ def test_a_drain_of_others_stays(run: Run) -> None:
 @pytest.mark.parametrize(
     ("what", "why"), [("apply", "its packages are already of Slurm 26.05"), ("tidy", "fix it, then")]
 )
-def test_what_fails_at_the_end_is_said_with_what_to_do(run: Run, what: str, why: str) -> None:
+def test_a_failure_at_the_end_is_reported_with_the_next_command(run: Run, what: str, why: str) -> None:
     run.door.failures[what, "gpu-2"] = "Slurm configuration: no space left on device"
     with pytest.raises(GpupoolError, match=f"gpu-2: Slurm configuration: no space left on device\n{why}"):
         run()
 
 
 @pytest.mark.parametrize("looks", range(5))
-def test_a_lock_that_is_lost_ends_it_before_the_next_step(run: Run, looks: int) -> None:
+def test_a_lost_lock_ends_the_upgrade_before_the_next_step(run: Run, looks: int) -> None:
     run.hold.looks = looks
     with pytest.raises(GpupoolError, match="holds the lock is lost"):
         run()
@@ -135,14 +135,14 @@ def test_a_lock_that_is_lost_ends_it_before_the_next_step(run: Run, looks: int) 
     assert tuple(what for what, _ in run.steps()) == ("fetch", *expected)
 
 
-def test_an_interrupted_change_ends_it_with_the_node_drained(run: Run) -> None:
+def test_an_interrupted_change_leaves_the_node_drained(run: Run) -> None:
     run.door.interrupted.add("change")
     with pytest.raises(KeyboardInterrupt):
         run()
     assert run.slurm.nodes["gpu-1"].reason.startswith("gpupool: upgrade: Slurm 26.05")
 
 
-def test_where_daemons_have_nodes_of_their_own_each_is_a_stage(fake: FakeController, tmp_path: Any) -> None:
+def test_daemons_on_separate_nodes_have_separate_stages(fake: FakeController, tmp_path: Any) -> None:
     apart = (
         "roles: [head, controller, database]}",
         "roles: [controller]}\n  - {name: db, address: 10.90.1.2, roles: [database]}\n"

@@ -52,7 +52,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Recorder]:
     return run
 
 
-def test_the_database_of_the_backup_is_there_before_the_former_slurmdbd_starts(on: Callable[..., Recorder]) -> None:
+def test_the_backup_is_restored_before_the_former_slurmdbd_starts(on: Callable[..., Recorder]) -> None:
     done = on("ctl", steps.back, CLUSTER, "database-1.sql.gz")
     assert done.names == [
         "slurm_upgrade.rolled_back",
@@ -83,7 +83,7 @@ def test_slurmd_and_sackd_start_at_once_and_daemons_with_new_files_later(on: Cal
     assert (first["units"], first["start"]) == (["slurmctld", "slurmdbd", "sackd"], [])
 
 
-def test_only_where_slurmdbd_is_a_backup_is_made_and_the_way_back_kept(on: Callable[..., Recorder]) -> None:
+def test_only_nodes_of_slurmdbd_make_a_backup_and_keep_the_former_packages(on: Callable[..., Recorder]) -> None:
     assert on("ctl", steps.change)["slurm_upgrade.installed"]["backup"] == steps.COMMAND
     assert on("gpu-1", steps.change)["slurm_upgrade.installed"]["backup"] == ""
     assert on("ctl", steps.fetch)["slurm_upgrade.fetched"]["way_back"] is True
@@ -94,7 +94,7 @@ def test_only_where_slurmdbd_is_a_backup_is_made_and_the_way_back_kept(on: Calla
     assert "24.05" in fetched["takes_over_from"]
 
 
-def test_a_look_comes_by_all_that_would_be_done(on: Callable[..., Recorder]) -> None:
+def test_a_plan_passes_every_operation(on: Callable[..., Recorder]) -> None:
     names = ["slurm_upgrade.fetched", "slurm_upgrade.installed", "slurm_upgrade.tidied"]
     assert on("gpu-1", steps.look).names == names
     assert on("gpu-1", steps.fetch).names == names[:1]

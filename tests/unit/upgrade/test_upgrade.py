@@ -22,7 +22,7 @@ CLUSTER = cluster_at(SMALL)
 WORK = {name: [change_of("Slurm | slurmd")] for name in CLUSTER.nodes}
 
 
-def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
+def test_slurmdbd_is_first_then_controllers_then_nodes_then_heads() -> None:
     """The backup controller of SkyNet is also a compute node: its slurmd may not be newer than slurmctld."""
     cluster = cluster_at(INVENTORY / "skynet")
     chosen = ["sky1", "a40-01", "vicki", "marvin"]
@@ -48,7 +48,7 @@ def _apart(node: Node) -> Node:
     return replace(node, roles=roles.get(node.name, node.roles))
 
 
-def test_what_is_on_the_node_of_the_database_changes_with_it() -> None:
+def test_daemons_on_the_node_of_the_database_change_with_it() -> None:
     assert [(stage.kind, len(stage.nodes)) for stage in stages(CLUSTER, CLUSTER.nodes)] == [
         ("slurmdbd", 1),
         ("compute nodes", 2),
@@ -71,7 +71,7 @@ def test_without_a_backup_or_with_the_database_on_a_compute_node_no_upgrade_begi
         ensure_upgradable(replace(cluster, nodes=nodes))
 
 
-def test_the_first_node_goes_alone() -> None:
+def test_the_first_node_is_changed_alone() -> None:
     nodes: Any = [*"abcdef"]
     assert batches(nodes, 3) == [["a"], ["b", "c", "d"], ["e", "f"]]
     assert batches([], 3) == []
@@ -106,7 +106,7 @@ def test_other_changes_on_a_controller_are_refused_until_the_upgrade_has_begun_t
     assert refused(Report({"ctl": HostReport(True, None, (), 1, 0.0)}, 0.0), monkeypatch) == ""
 
 
-def test_a_node_that_is_lost_comes_later_and_a_controller_must_be_there() -> None:
+def test_a_lost_node_is_upgraded_later_and_a_controller_is_required() -> None:
     def report(name: str, code: Code) -> Report:
         return Report({name: HostReport(False, "why", (), 0, 0.0, reason=Reason(code))}, 0.0)
 

@@ -34,7 +34,7 @@ def accepted(fake: FakeController, *nodes: Node, work: str = "maintain") -> dict
     return {name: result.problems for name, result in accept(fake, chosen, work, NAME).items()}
 
 
-def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeController) -> None:
+def test_a_healthy_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeController) -> None:
     assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
     assert ready.did("^scontrol (create|delete) partition") == [
         "scontrol create partitionname=gpupool_maintain 'nodes=gpu-[1-2]' rootonly=yes hidden=yes maxtime=10 state=up",
@@ -50,13 +50,13 @@ def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeContr
     assert not any(state.drained for state in states(ready, ready.target.cluster.having("compute")).values())
 
 
-def test_a_node_is_resumed_before_its_test_job_and_looked_at_before_that(ready: FakeController) -> None:
+def test_a_node_is_resumed_before_its_test_job_and_checked_before_that(ready: FakeController) -> None:
     accepted(ready, ready.target.cluster.nodes["gpu-1"])
     order = [text.split()[0:2] for _, text in ready.asked if text.startswith(("look", "scontrol update", "srun"))]
     assert [words[0] for words in order] == ["look", "scontrol", "srun"]
 
 
-def test_what_the_look_finds_keeps_the_node_drained_and_no_job_runs_there(ready: FakeController) -> None:
+def test_a_fault_keeps_the_node_drained_without_a_test_job(ready: FakeController) -> None:
     ready.problems["gpu-1"] = ["no device file /dev/nvidia3", "/home is not mounted"]
     found = accepted(ready)
     assert found == {"gpu-1": ("no device file /dev/nvidia3", "/home is not mounted"), "gpu-2": ()}
@@ -66,7 +66,7 @@ def test_what_the_look_finds_keeps_the_node_drained_and_no_job_runs_there(ready:
     assert [node for node, text in ready.asked if text.startswith("srun")] == ["gpu-2"]
 
 
-def test_a_test_job_that_finds_something_drains_the_node_again_with_it(ready: FakeController) -> None:
+def test_a_test_job_that_fails_drains_the_node_again_with_the_reason(ready: FakeController) -> None:
     ready.slurm.nodes["gpu-2"].test = "GPU 0: memory error\nGPU 1: memory error"
     assert accepted(ready) == {"gpu-1": (), "gpu-2": ("GPU 0: memory error", "GPU 1: memory error")}
     assert ready.slurm.nodes["gpu-2"].reason == "gpupool: maintain: failed: GPU 0: memory error"
@@ -82,7 +82,7 @@ def test_a_node_whose_test_job_does_not_start_is_not_accepted(ready: FakeControl
     assert "DRAIN" in ready.slurm.nodes["gpu-1"].flags
 
 
-def test_a_node_that_falls_silent_before_its_test_job_is_not_accepted(ready: FakeController) -> None:
+def test_a_node_that_stops_answering_before_its_test_job_is_not_accepted(ready: FakeController) -> None:
     class Silent(Observer):
         def step(self, node: str, what: str) -> None:
             if "test job" in what:
@@ -94,12 +94,12 @@ def test_a_node_that_falls_silent_before_its_test_job_is_not_accepted(ready: Fak
     assert "DRAIN" in ready.slurm.nodes["gpu-1"].flags
 
 
-def test_a_node_that_does_not_answer_at_all_is_named_and_the_other_is_accepted(ready: FakeController) -> None:
+def test_a_node_that_does_not_answer_is_named_and_the_other_is_accepted(ready: FakeController) -> None:
     ready.silent.add("gpu-1")
     assert accepted(ready) == {"gpu-1": ("gpu-1: no answer in 180 s",), "gpu-2": ()}
 
 
-def test_a_node_that_others_have_drained_is_reported_and_stays_theirs(ready: FakeController) -> None:
+def test_a_node_drained_by_others_is_reported_and_not_resumed(ready: FakeController) -> None:
     ready.slurm.drain("gpu-1", "disk is replaced")
     (problem,) = accepted(ready)["gpu-1"]
     assert problem.startswith("it is drained by others: disk is replaced")
@@ -114,7 +114,7 @@ def test_a_wrong_clock_is_a_problem(ready: FakeController, seconds: float) -> No
     assert problem.startswith("its clock is 3600 s ")
 
 
-def test_the_partition_of_a_run_that_was_killed_is_taken_over_and_removed(ready: FakeController) -> None:
+def test_the_partition_of_a_killed_run_is_used_and_removed(ready: FakeController) -> None:
     ready.slurm.partitions[NAME] = ["gpu-1"]
     assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
     assert "scontrol update partitionname=gpupool_maintain 'nodes=gpu-[1-2]'" in ready.acts()
@@ -126,19 +126,19 @@ def test_a_partition_that_cannot_be_removed_does_not_undo_the_acceptance(ready: 
     assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
 
 
-def test_a_partition_that_can_neither_be_made_nor_changed_is_an_error(ready: FakeController) -> None:
+def test_a_partition_that_can_be_neither_created_nor_changed_is_an_error(ready: FakeController) -> None:
     ready.refused["partitionname="] = "Access/permission denied"
     with pytest.raises(RefusedError, match="permission denied"):
         accepted(ready)
 
 
-def test_without_a_node_that_passes_no_partition_is_made(ready: FakeController) -> None:
+def test_if_no_node_passes_no_partition_is_created(ready: FakeController) -> None:
     ready.problems = {"gpu-1": ["x"], "gpu-2": ["y"]}
     accepted(ready)
     assert ready.did("partitionname") == []
 
 
-def test_without_gpus_the_job_only_starts_and_without_a_reservation_it_asks_for_none(fake: FakeController) -> None:
+def test_without_gpus_the_job_only_starts_and_without_a_reservation_it_requests_none(fake: FakeController) -> None:
     node = replace(fake.target.cluster.nodes["gpu-1"], gpus={}, devices=())
     fake.slurm.nodes["gpu-1"].gres = "(null)"
     assert accept(fake, [node], "maintain", "")["gpu-1"].problems == ()
@@ -147,7 +147,7 @@ def test_without_gpus_the_job_only_starts_and_without_a_reservation_it_asks_for_
     assert "--reservation" not in job
 
 
-def test_where_every_qos_has_limits_root_has_its_own(ready: FakeController) -> None:
+def test_if_every_qos_has_limits_the_test_job_names_none(ready: FakeController) -> None:
     cluster = ready.target.cluster
     limited = {
         name: settings.model_copy(update={"limits": Limits(per_user=Amounts(jobs=1))})
@@ -191,7 +191,7 @@ FINE = NodeState(frozenset({"IDLE"}), cpus=NODE.cpus, memory=NODE.memory or 0, g
         ),
     ],
 )
-def test_what_a_node_registered_with_is_compared_with_the_inventory(
+def test_the_registered_hardware_is_compared_with_the_inventory(
     state: NodeState | None, problems: tuple[str, ...]
 ) -> None:
     assert registered(NODE, state) == problems

@@ -21,7 +21,7 @@ def looked(fake: FakeController) -> list[str]:
     return shlex.split(look)
 
 
-def test_the_look_is_told_of_gpus_and_of_programs_that_must_answer(fake: FakeController) -> None:
+def test_the_arguments_have_device_files_and_the_gpu_check(fake: FakeController) -> None:
     cluster = fake.target.cluster
     accept(fake, [cluster.nodes["gpu-1"]], "maintain", "")
     assert looked(fake) == [
@@ -30,7 +30,7 @@ def test_the_look_is_told_of_gpus_and_of_programs_that_must_answer(fake: FakeCon
     ]
 
 
-def test_the_look_is_told_of_mounts(fake: FakeController, stored: Cluster) -> None:
+def test_the_arguments_have_the_mounts(fake: FakeController, stored: Cluster) -> None:
     node = next(node for node in stored.having("compute") if used_for(stored, node))
     fake.lead_to(Target(stored, None, {}))
     fake.slurm.add(node)
@@ -40,7 +40,7 @@ def test_the_look_is_told_of_mounts(fake: FakeController, stored: Cluster) -> No
     assert mounts == [mount.path for mount in used_for(stored, node)]
 
 
-def test_without_files_that_are_known_none_are_looked_for(fake: FakeController) -> None:
+def test_without_known_device_files_none_are_checked(fake: FakeController) -> None:
     node = fake.target.cluster.nodes["gpu-1"]
     devices = tuple(replace(device, autodetect="nvml") for device in node.devices)
     accept(fake, [replace(node, devices=devices)], "maintain", "")
@@ -49,9 +49,7 @@ def test_without_files_that_are_known_none_are_looked_for(fake: FakeController) 
     assert job.endswith("python3 -I - cuda 8")
 
 
-def test_the_look_is_told_which_container_programs_must_answer(
-    fake: FakeController, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_arguments_have_the_container_programs(fake: FakeController, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("docker_on", "singularity_on"):
         monkeypatch.setattr(f"gpupool.upkeep.accept.{name}", lambda cluster, node: True)
     accept(fake, [fake.target.cluster.nodes["gpu-1"]], "maintain", "")

@@ -5,7 +5,7 @@ from fake_controller import FakeController
 from gpupool.upkeep.announce import PATH, announce
 
 
-def test_the_message_is_put_on_heads_alone_and_removed_again(fake: FakeController) -> None:
+def test_the_message_is_on_heads_only_and_removed_again(fake: FakeController) -> None:
     assert announce(fake, "Maintenance") == {}
     assert fake.files == {("ctl", PATH): "Maintenance"}
     assert announce(fake, "") == {}

@@ -12,7 +12,7 @@ OURS = NodeState(frozenset({"IDLE", "DRAIN"}), "gpupool: maintain: 2 changes", "
 IDLE = NodeState(frozenset({"IDLE"}))
 
 
-def test_begun_is_what_is_drained_by_us_or_in_our_reservation(fake: FakeController) -> None:
+def test_nodes_drained_by_us_or_in_our_reservation_are_begun(fake: FakeController) -> None:
     nodes = fake.target.cluster.having("compute")
     assert begun({"gpu-1": OURS, "gpu-2": IDLE}, None, nodes) == ["gpu-1"]
     assert begun({"gpu-1": IDLE}, Reservation("gpupool_maintain", ("gpu-2",), 1), nodes) == ["gpu-2"]
@@ -48,8 +48,8 @@ def test_a_node_waits_or_is_left_alone_with_the_reason(
     assert (progress.phase, progress.why, progress.node) == (phase, why, node)
 
 
-def test_out_of_service_are_compute_nodes_where_no_job_can_start(fake: FakeController) -> None:
+def test_compute_nodes_where_no_job_can_start_are_out_of_service(fake: FakeController) -> None:
     fake.slurm.drain("gpu-2", "disk")
     known = states(fake, fake.target.cluster.having("compute"))
     assert out_of_service(fake, known) == {"gpu-2"}
-    assert out_of_service(fake, {}) == set(), "one that slurmctld does not know has never been in service"
+    assert out_of_service(fake, {}) == set(), "a node unknown to slurmctld was never in service"

@@ -15,7 +15,7 @@ def nodes(fake: FakeController) -> list[Node]:
     return fake.target.cluster.having("compute")
 
 
-def test_a_node_is_drained_with_our_reason_and_given_back(fake: FakeController) -> None:
+def test_a_node_is_drained_with_our_reason_and_resumed(fake: FakeController) -> None:
     assert drain(fake, nodes(fake), "maintain", "2 changes") == Moved(("gpu-1", "gpu-2"), {})
     assert fake.acts()[0] == "scontrol update nodename=gpu-1 state=drain 'reason=gpupool: maintain: 2 changes'"
     assert all(state.is_ours("maintain") for state in states(fake, nodes(fake)).values())
@@ -24,7 +24,7 @@ def test_a_node_is_drained_with_our_reason_and_given_back(fake: FakeController) 
     assert not any(state.drained for state in states(fake, nodes(fake)).values())
 
 
-def test_a_drain_of_others_keeps_its_reason_and_is_not_given_back(fake: FakeController) -> None:
+def test_a_drain_by_others_keeps_its_reason_and_is_not_resumed(fake: FakeController) -> None:
     fake.slurm.drain("gpu-1", "disk is replaced")
     fake.slurm.drain("gpu-2", "gpupool: upgrade: Slurm 26.05", by="root")
     moved = drain(fake, nodes(fake), "maintain", "x")
@@ -37,18 +37,18 @@ def test_a_drain_of_others_keeps_its_reason_and_is_not_given_back(fake: FakeCont
     assert {node.reason for node in fake.slurm.nodes.values()} == {"disk is replaced", "gpupool: upgrade: Slurm 26.05"}
 
 
-def test_a_drain_that_a_person_took_over_is_theirs(fake: FakeController) -> None:
+def test_a_drain_whose_reason_an_admin_changed_is_theirs(fake: FakeController) -> None:
     fake.slurm.drain("gpu-1", "gpupool: maintain: x", by="operator")
     assert [*resume(fake, nodes(fake)[:1], "maintain").kept] == ["gpu-1"]
     assert fake.acts() == []
 
 
-def test_a_node_in_service_counts_as_given_back_and_is_left_alone(fake: FakeController) -> None:
+def test_a_node_in_service_is_not_resumed_again(fake: FakeController) -> None:
     assert resume(fake, nodes(fake), "maintain").done == ("gpu-1", "gpu-2")
     assert fake.acts() == []
 
 
-def test_without_nodes_slurmctld_is_not_asked(fake: FakeController) -> None:
+def test_without_nodes_slurmctld_is_not_called(fake: FakeController) -> None:
     assert drain(fake, [], "maintain", "x") == Moved((), {})
     wait_until_empty(fake, [], Looks())
     assert jobs(fake, []) == ()
@@ -56,7 +56,7 @@ def test_without_nodes_slurmctld_is_not_asked(fake: FakeController) -> None:
     assert fake.asked == []
 
 
-def test_a_node_that_slurmctld_does_not_know_is_refused(fake: FakeController) -> None:
+def test_a_node_unknown_to_slurmctld_is_refused(fake: FakeController) -> None:
     del fake.slurm.nodes["gpu-2"]
     with pytest.raises(RefusedError, match="Node gpu-2 not found"):
         drain(fake, nodes(fake), "maintain", "x")
@@ -99,7 +99,7 @@ def test_jobs_are_waited_for_until_the_last_has_ended(fake: FakeController) -> N
         ),
     ],
 )
-def test_the_jobs_of_a_node_are_told_in_brief(count: int, ends: str, brief: str) -> None:
+def test_the_jobs_of_a_node_are_summarised(count: int, ends: str, brief: str) -> None:
     jobs = [Job(str(number + 1), "ann", "red", ("gpu-1",), ends) for number in range(count)]
     assert jobs_in_brief(jobs) == brief
 

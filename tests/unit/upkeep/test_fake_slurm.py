@@ -47,7 +47,7 @@ def test_each_answer_is_the_recorded_one(release: str, tmp_path: Path) -> None:
                 fake.nodes["gpu-1"].test = ""
 
 
-def test_a_command_that_the_fake_does_not_know_fails_the_test(tmp_path: Path) -> None:
+def test_a_command_unknown_to_the_fake_fails_the_test(tmp_path: Path) -> None:
     controller = FakeController(Target(cluster_at(SMALL), None, {}), tmp_path)
     with pytest.raises(AssertionError, match="does not know: scontrol show burst"):
         controller.ask("scontrol", "show", "burst")

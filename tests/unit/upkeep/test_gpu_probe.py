@@ -13,7 +13,7 @@ def probe(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
-def test_files_that_open_are_fine(tmp_path: Path) -> None:
+def test_device_files_that_open_are_no_problem(tmp_path: Path) -> None:
     (tmp_path / "nvidia0").touch()
     done = probe("files", "1", str(tmp_path / "nvidia0"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

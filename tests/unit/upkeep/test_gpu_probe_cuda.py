@@ -34,7 +34,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, library: Cuda, count: int = 2) -> lis
     return list(gpu_probe.cuda(count))
 
 
-def test_each_gpu_is_written_read_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_gpu_is_written_read_and_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Cuda(2)
     assert probe(monkeypatch, library) == []
     for name in (
@@ -52,17 +52,17 @@ def test_another_number_of_gpus_is_a_problem(monkeypatch: pytest.MonkeyPatch) ->
     assert probe(monkeypatch, Cuda(1)) == ["CUDA shows 1 of 2 GPUs to a job that has all of them"]
 
 
-def test_a_gpu_that_forgets_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_returns_other_data_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     found = probe(monkeypatch, Cuda(2, forgets=True))
     assert found == [f"GPU {n}: memory error: what is read differs from what was written" for n in (0, 1)]
 
 
 @pytest.mark.parametrize("name", ["cuMemAlloc_v2", "cuMemcpyDtoH_v2"])
-def test_a_gpu_that_fails_is_named_and_left(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_gpu_that_fails_is_named_and_skipped(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     library = Cuda(1, fails=name)
     assert probe(monkeypatch, library, 1) == [f"GPU 0: {name}: out of memory"]
     assert library.calls.count("cuCtxDestroy_v2") == 1
 
 
-def test_a_driver_that_does_not_start_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_does_not_start_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert probe(monkeypatch, Cuda(2, fails="cuInit")) == ["cuInit: out of memory"]

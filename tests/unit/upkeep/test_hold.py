@@ -26,7 +26,7 @@ def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return fake
 
 
-def test_a_second_maintenance_is_refused_with_who_holds_the_lock_and_may_begin_afterwards(here: FakeController) -> None:
+def test_a_second_maintenance_is_refused_with_the_holder_of_the_lock(here: FakeController) -> None:
     with (
         hold.locked(here) as lock,
         pytest.raises(GpupoolError, match=r"ctl: .*@.* has been doing maintenance since .*nothing was changed"),

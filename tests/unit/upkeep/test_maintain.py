@@ -45,19 +45,19 @@ def test_the_message_of_the_day_names_the_nodes_and_the_bound(run: Run) -> None:
     assert run.fake.files["ctl", PATH] == ""
 
 
-def test_a_head_without_a_message_is_warned_of_and_stops_nothing(run: Run) -> None:
+def test_a_head_without_the_message_is_a_warning_only(run: Run) -> None:
     run.fake.refused["^announce"] = "Read-only file system"
     assert run() == {ONE: DONE, TWO: DONE}
     assert "cannot change the message of the day" in run.notes.warnings["ctl"]
 
 
-def test_the_first_node_goes_alone_though_more_may_be_out(run: Run, four: Callable[[], Run]) -> None:
+def test_the_first_node_is_changed_alone_even_if_more_are_allowed(run: Run, four: Callable[[], Run]) -> None:
     wide = four()
     assert {phase for phase, _ in wide(at_most=3).values()} == {"done"}
     assert wide.applied() == [("gpu-1",), ("gpu-2", "gpu-3", "gpu-4")]
 
 
-def test_a_first_node_that_fails_stops_all_others_and_stays_drained_with_the_reason(run: Run) -> None:
+def test_a_first_node_that_fails_stops_all_others_and_is_left_drained_with_the_reason(run: Run) -> None:
     run.door.failures["apply", ONE] = "GPU driver: no version 570"
     assert run(at_most=2) == {
         ONE: ("failed", "GPU driver: no version 570"),
@@ -69,7 +69,7 @@ def test_a_first_node_that_fails_stops_all_others_and_stays_drained_with_the_rea
     assert run.fake.did("^srun") == []
 
 
-def test_a_later_node_that_fails_keeps_its_place(four: Callable[[], Run]) -> None:
+def test_a_later_node_that_fails_still_counts_as_out(four: Callable[[], Run]) -> None:
     run = four()
     run.door.failures["apply", TWO] = "GPU driver: it does not load"
     assert run(at_most=1) == {
@@ -79,7 +79,7 @@ def test_a_later_node_that_fails_keeps_its_place(four: Callable[[], Run]) -> Non
     }
 
 
-def test_a_test_job_that_fails_leaves_the_node_drained(run: Run) -> None:
+def test_a_failed_test_job_leaves_the_node_drained(run: Run) -> None:
     run.slurm.nodes[ONE].test = "GPU 0: memory error"
     run.fake.problems[TWO] = ["no device file /dev/nvidia0"]
     assert run()[ONE] == ("failed", "GPU 0: memory error")
@@ -102,7 +102,7 @@ def test_a_node_with_a_job_is_not_changed_before_the_job_has_ended(run: Run, mon
     assert (ONE, "waiting for 1 job (1 of ann until 2026-11-26 14:58)") in run.notes.steps
 
 
-def test_a_node_whose_jobs_take_too_long_is_given_back_unchanged(run: Run) -> None:
+def test_a_node_whose_jobs_take_too_long_is_resumed_unchanged(run: Run) -> None:
     run.slurm.run_job(ONE, ends="N/A")
     assert run(at_most=2, patience=60.0) == {
         TWO: DONE,
@@ -112,7 +112,7 @@ def test_a_node_whose_jobs_take_too_long_is_given_back_unchanged(run: Run) -> No
     assert run.left_behind() == ({}, {}, [], [])
 
 
-def test_those_that_are_free_first_go_first(four: Callable[[], Run]) -> None:
+def test_nodes_whose_jobs_end_first_are_changed_first(four: Callable[[], Run]) -> None:
     run = four()
     run.slurm.run_job("gpu-1", ends="N/A")
     run.slurm.run_job("gpu-2", ends="2026-11-26T18:00:00")
@@ -123,7 +123,7 @@ def test_those_that_are_free_first_go_first(four: Callable[[], Run]) -> None:
 # Reboots
 
 
-def test_a_node_that_needs_a_reboot_is_the_inventorys_again_before_it_is_accepted(run: Run) -> None:
+def test_a_node_that_needs_a_reboot_is_applied_again_before_it_is_accepted(run: Run) -> None:
     run.fake.needs[ONE] = "packages ask for a reboot"
     run.door.effects["apply"] = lambda _: run.fake.needs.pop(ONE, None) if len(run.applied()) > 1 else None
     before = run.slurm.nodes[ONE].booted
@@ -137,7 +137,7 @@ def test_a_node_that_needs_a_reboot_is_the_inventorys_again_before_it_is_accepte
     assert texts.index(reboots[0]) < next(n for n, text in enumerate(texts) if text.startswith("srun"))
 
 
-def test_a_driver_that_waits_for_a_reboot_is_no_failure_before_it_and_one_afterwards(run: Run) -> None:
+def test_a_driver_that_needs_a_reboot_is_a_failure_only_after_it(run: Run) -> None:
     run.door.failures["apply", ONE] = why = "GPU driver: another one is loaded"
     run.door.reasons["apply", ONE] = Reason(Code.NEEDS_REBOOT)
     found = run(ONE)
@@ -145,7 +145,7 @@ def test_a_driver_that_waits_for_a_reboot_is_no_failure_before_it_and_one_afterw
     assert found == {ONE: ("failed", why)}
 
 
-def test_with_reboot_every_node_reboots_once_and_one_that_has_since_the_beginning_does_not(run: Run) -> None:
+def test_with_reboot_each_node_reboots_once_and_one_rebooted_since_the_start_does_not(run: Run) -> None:
     run.door.changes.clear()
     run.slurm.nodes[TWO].booted = int(run.clock.now) + 10
     reserve(run.fake, NAME, [run.fake.target.cluster.nodes[TWO]])
@@ -153,7 +153,7 @@ def test_with_reboot_every_node_reboots_once_and_one_that_has_since_the_beginnin
     assert [text.split()[-1] for text in run.fake.did("^scontrol reboot")] == [ONE]
 
 
-def test_a_node_that_stays_away_has_failed_after_its_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_does_not_return_fails_after_its_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpupool.upkeep.drain.LOOK_SECONDS", 60.0)  # each look starts programs
     run.slurm.nodes[ONE].comes_back = False
     began = run.clock.now
@@ -164,14 +164,14 @@ def test_a_node_that_stays_away_has_failed_after_its_time(run: Run, monkeypatch:
     assert run.slurm.reservations == {}
 
 
-def test_a_node_that_cannot_be_rebooted_has_failed(run: Run) -> None:
+def test_a_node_that_cannot_be_rebooted_fails(run: Run) -> None:
     run.fake.needs[ONE] = "packages ask for a reboot"
     run.fake.refused["reboot ASAP|systemctl reboot"] = "Access denied"
     phase, why = run(ONE)[ONE]
     assert (phase, why.split(": ")[0]) == ("failed", "it cannot be rebooted")
 
 
-def test_a_node_that_does_not_answer_after_its_change_has_failed(run: Run) -> None:
+def test_a_node_that_does_not_answer_after_its_change_fails(run: Run) -> None:
     run.door.effects["apply"] = lambda _: run.fake.silent.add(ONE)
     assert run(ONE) == {ONE: ("failed", "it does not answer after its change")}
 
@@ -179,7 +179,7 @@ def test_a_node_that_does_not_answer_after_its_change_has_failed(run: Run) -> No
 # Others
 
 
-def test_a_node_that_others_have_drained_stays_theirs(run: Run) -> None:
+def test_a_node_drained_by_others_is_left_alone(run: Run) -> None:
     run.slurm.drain(ONE, "disk is replaced")
     assert run() == {ONE: ("left alone", "drained by others: disk is replaced"), TWO: DONE}
     assert run.slurm.nodes[ONE].reason == "disk is replaced"
@@ -187,7 +187,7 @@ def test_a_node_that_others_have_drained_stays_theirs(run: Run) -> None:
 
 
 @pytest.mark.parametrize("taken", [True, False])
-def test_a_node_that_a_person_takes_over_meanwhile_is_left_alone(run: Run, taken: bool) -> None:
+def test_a_node_that_an_admin_takes_over_meanwhile_is_left_alone(run: Run, taken: bool) -> None:
     run.slurm.run_job(ONE)
     run.clock.after(12, lambda: run.slurm.drain(ONE, "disk is replaced") if taken else run.slurm.resume(ONE))
     why = "drained by others: disk is replaced" if taken else "resumed by others"
@@ -196,7 +196,7 @@ def test_a_node_that_a_person_takes_over_meanwhile_is_left_alone(run: Run, taken
     assert run.slurm.reservations == {}
 
 
-def test_a_node_that_a_person_drains_just_before_it_would_be_begun_stays_theirs(run: Run) -> None:
+def test_a_node_that_an_admin_drains_just_before_its_turn_is_left_alone(run: Run) -> None:
     prepared = run.prepare(ONE)
     run.slurm.drain(ONE, "disk is replaced")
     hold: Any = run.hold
@@ -223,7 +223,7 @@ def begun(run: Run, *nodes: str) -> None:
     run.fake.asked.clear()
 
 
-def test_what_an_earlier_run_has_begun_goes_on_first_and_is_reserved_before_it_is_tested(run: Run) -> None:
+def test_nodes_begun_by_an_earlier_run_are_first_and_reserved_before_their_test(run: Run) -> None:
     begun(run, TWO)
     run.door.changes.clear()
     assert run(at_most=2) == {ONE: ("nothing to do", ""), TWO: DONE}
@@ -232,7 +232,7 @@ def test_what_an_earlier_run_has_begun_goes_on_first_and_is_reserved_before_it_i
     assert run.left_behind() == ({}, {}, [], [])
 
 
-def test_the_time_of_the_first_run_counts(run: Run) -> None:
+def test_the_start_of_the_first_run_counts(run: Run) -> None:
     began = int(run.clock.now)
     begun(run, TWO)
     run.clock.sleep(7200)
@@ -240,14 +240,14 @@ def test_the_time_of_the_first_run_counts(run: Run) -> None:
     assert run.prepare().started == (TWO,)
 
 
-def test_nodes_of_an_earlier_run_that_are_not_chosen_are_named(run: Run) -> None:
+def test_nodes_of_an_earlier_run_that_are_not_selected_are_named(run: Run) -> None:
     begun(run, TWO)
     with pytest.raises(GpupoolError, match=r"an earlier maintenance was interrupted on gpu-2 and did not finish"):
         run(ONE)
     assert run.fake.acts() == []
 
 
-def test_one_that_was_rebooting_when_the_run_was_killed_is_waited_for(run: Run) -> None:
+def test_a_reboot_of_a_killed_run_is_waited_for(run: Run) -> None:
     begun(run, TWO)
     run.slurm.nodes[TWO].flags, run.slurm.nodes[TWO].reason = ["REBOOT_REQUESTED"], "gpupool: maintain: reboot"
     assert run(TWO) == {TWO: DONE}
@@ -255,7 +255,7 @@ def test_one_that_was_rebooting_when_the_run_was_killed_is_waited_for(run: Run) 
     assert run.fake.did("^scontrol reboot") == []
 
 
-def test_one_that_slurmctld_has_forgotten_meanwhile_is_left_alone(run: Run) -> None:
+def test_a_node_unknown_to_slurmctld_meanwhile_is_left_alone(run: Run) -> None:
     begun(run, TWO)
     prepared = run.prepare(TWO)
     del run.slurm.nodes[TWO]
@@ -265,7 +265,7 @@ def test_one_that_slurmctld_has_forgotten_meanwhile_is_left_alone(run: Run) -> N
 
 
 @pytest.mark.parametrize("what", ["plan", "apply"])
-def test_an_interrupted_report_ends_the_run_with_what_was_begun_still_reserved(run: Run, what: str) -> None:
+def test_an_interrupted_run_keeps_its_node_drained_and_reserved(run: Run, what: str) -> None:
     run.door.interrupted.add(what)
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -273,7 +273,7 @@ def test_an_interrupted_report_ends_the_run_with_what_was_begun_still_reserved(r
     assert run.slurm.nodes[ONE].flags == (["DRAIN"] if what == "apply" else [])
 
 
-def test_a_lock_that_is_lost_ends_the_run_before_the_next_node(run: Run) -> None:
+def test_a_lost_lock_ends_the_run_before_the_next_node(run: Run) -> None:
     run.hold.looks = 1
     with pytest.raises(GpupoolError, match="holds the lock is lost"):
         run()
@@ -291,7 +291,7 @@ def test_controllers_that_are_silent_for_a_while_are_waited_for(run: Run) -> Non
     assert any(node == "controller" and "no controller answers" in what for node, what in run.notes.steps)
 
 
-def test_controllers_that_stay_silent_end_the_run(run: Run) -> None:
+def test_controllers_that_do_not_return_end_the_run(run: Run) -> None:
     run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
     began = run.clock.now
     with pytest.raises(NoAnswerError, match="no controller answers"):
@@ -299,18 +299,18 @@ def test_controllers_that_stay_silent_end_the_run(run: Run) -> None:
     assert SILENT_SECONDS <= run.clock.now - began <= SILENT_SECONDS + 60
 
 
-def test_changes_that_were_made_are_in_the_progress(run: Run) -> None:
+def test_changes_are_counted_in_the_progress(run: Run) -> None:
     run.door.changes["apply", ONE] = ["GPU driver"]
     run(ONE)
     assert run.prepared.progress[ONE].changes == ["GPU driver"]
 
 
-def test_a_target_is_asked_for_its_compute_nodes_alone(run: Run) -> None:
+def test_only_compute_nodes_are_selected(run: Run) -> None:
     run()
     assert not [text for text in run.fake.did("^scontrol show node") if "ctl" in text]
 
 
-def test_a_node_that_reboots_itself_is_not_taken_for_back_before_it_has_gone(run: Run) -> None:
+def test_a_node_that_reboots_itself_counts_as_back_only_after_a_new_boot(run: Run) -> None:
     run.fake.needs[ONE] = "packages ask for a reboot"
     run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     before = run.slurm.nodes[ONE].booted
@@ -321,7 +321,7 @@ def test_a_node_that_reboots_itself_is_not_taken_for_back_before_it_has_gone(run
 
 
 @pytest.mark.parametrize("flag", ["DOWN", "REBOOT_ISSUED", "NOT_RESPONDING"])
-def test_a_node_that_has_booted_is_waited_for_until_slurmctld_has_it_back(run: Run, flag: str) -> None:
+def test_a_rebooted_node_is_waited_for_until_slurmctld_has_it_back(run: Run, flag: str) -> None:
     node = run.slurm.nodes[ONE]
     run.fake.needs[ONE] = "packages ask for a reboot"
     run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"

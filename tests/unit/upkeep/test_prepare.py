@@ -16,14 +16,14 @@ DONE = ("done", "")
 # Limits of labs
 
 
-def test_nodes_wait_while_a_lab_would_lack_more_than_it_may_and_go_on_afterwards(run: Run) -> None:
+def test_nodes_wait_while_a_lab_would_lack_more_than_allowed(run: Run) -> None:
     # red owns 10 of 16 GPUs, blue 6: one node costs red at most 8
     assert run(at_most=2, per_lab=8) == {ONE: DONE, TWO: DONE}
     assert run.applied() == [(ONE,), (TWO,)]
     assert run.prepared.lacking == {"red": 8, "blue": 6}
 
 
-def test_what_labs_lack_already_keeps_further_nodes_in_service(four: Callable[[], Run]) -> None:
+def test_nodes_already_out_keep_others_in_service(four: Callable[[], Run]) -> None:
     run = four()
     run.slurm.drain("gpu-4", "disk is replaced")
     run.slurm.drain("gpu-3", "disk is replaced")
@@ -34,13 +34,13 @@ def test_what_labs_lack_already_keeps_further_nodes_in_service(four: Callable[[]
     assert run(ONE, per_lab=0)[ONE][1].startswith("labs already lack as much as --per-lab allows: red")
 
 
-def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(run: Run) -> None:
+def test_a_limit_that_one_node_alone_exceeds_is_refused(run: Run) -> None:
     with pytest.raises(UsageError, match=r"--per-lab 1: gpu-1 alone may take 8 GPUs from red; allow at least 8"):
         run(per_lab=1)
     assert run.fake.acts() == []
 
 
-def test_what_labs_may_lack_is_no_more_than_is_allowed_unless_they_lack_it_already(run: Run) -> None:
+def test_the_loss_of_labs_is_within_the_limit_unless_they_lack_more_already(run: Run) -> None:
     assert run.prepare(at_most=2).lacking == {"red": 10, "blue": 6}
     assert run.prepare(at_most=2, per_lab=9).lacking == {"red": 9, "blue": 6}
     run.slurm.drain(ONE, "disk is replaced")
@@ -57,13 +57,13 @@ def test_a_selector_without_a_compute_node_is_refused(run: Run) -> None:
             run.prepare(selector)
 
 
-def test_what_has_nothing_to_do_is_neither_drained_nor_counted(run: Run) -> None:
+def test_a_node_without_changes_is_not_drained(run: Run) -> None:
     run.door.changes.clear()
     assert run() == {ONE: ("nothing to do", ""), TWO: ("nothing to do", "")}
     assert [text for text in run.fake.acts() if "state=" in text] == []
 
 
-def test_why_a_node_waits_is_said(run: Run) -> None:
+def test_each_node_has_the_reason_for_its_maintenance(run: Run) -> None:
     run.door.changes.pop(("plan", TWO))
     run.fake.needs[TWO] = "kernel 6.12 is installed, 6.1 runs"
     assert {name: progress.why for name, progress in run.prepare().progress.items()} == {
@@ -90,7 +90,7 @@ def test_a_node_that_is_off_or_silent_is_left_alone(run: Run, how: str) -> None:
     assert run() == {ONE: ("left alone", why), TWO: DONE}
 
 
-def test_a_node_that_is_off_when_it_is_applied_has_failed(run: Run) -> None:
+def test_a_node_that_is_off_during_the_apply_fails(run: Run) -> None:
     prepared = run.prepare(ONE)
     run.door.off.add(ONE)
     hold: Any = run.hold
@@ -98,7 +98,7 @@ def test_a_node_that_is_off_when_it_is_applied_has_failed(run: Run) -> None:
     assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
 
 
-def test_where_all_nodes_are_left_alone_nothing_is_planned(run: Run) -> None:
+def test_if_all_nodes_are_left_alone_no_plan_is_made(run: Run) -> None:
     for name in (ONE, TWO):
         run.slurm.drain(name, "disk is replaced")
     assert {phase for phase, _ in run().values()} == {"left alone"}

@@ -3,7 +3,7 @@
 from gpupool.upkeep.drain import reason
 
 
-def test_a_reason_is_one_short_line_that_no_text_can_break_out_of() -> None:
+def test_a_reason_is_one_short_line_without_special_characters() -> None:
     text = reason("maintain", 'it\'s\n[root@x] "a|b" \x1b[31m' + "x" * 900)
     assert text.startswith("gpupool: maintain: it s  root@x ")
     assert len(text) == 300

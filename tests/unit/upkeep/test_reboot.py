@@ -7,21 +7,21 @@ from gpupool.remote.controller import RefusedError
 from gpupool.upkeep.reboot import Boot, boots, reboot
 
 
-def test_a_node_says_when_it_was_booted_and_why_it_needs_a_reboot(fake: FakeController) -> None:
+def test_a_node_has_the_time_of_its_boot_and_the_reason_for_a_reboot(fake: FakeController) -> None:
     fake.needs["gpu-1"] = "packages ask for a reboot"
     at = fake.slurm.nodes["gpu-1"].booted
     found = boots(fake, fake.target.cluster.having("compute"))
     assert found == {"gpu-1": Boot(at, "packages ask for a reboot"), "gpu-2": Boot(at)}
 
 
-def test_a_node_that_does_not_answer_has_no_boot_and_keeps_no_other_from_answering(fake: FakeController) -> None:
+def test_a_node_that_does_not_answer_has_no_boot_and_delays_no_other(fake: FakeController) -> None:
     fake.silent.add("gpu-1")
     found = boots(fake, fake.target.cluster.having("compute"))
     assert found["gpu-1"] is None
     assert found["gpu-2"]
 
 
-def test_slurm_reboots_the_node_and_gives_it_back_when_it_is_there_again(fake: FakeController) -> None:
+def test_slurm_reboots_the_node_and_resumes_it(fake: FakeController) -> None:
     node = fake.target.cluster.nodes["gpu-1"]
     reboot(fake, node, "maintain")
     (act,) = fake.acts()
@@ -34,13 +34,13 @@ def test_slurm_reboots_the_node_and_gives_it_back_when_it_is_there_again(fake: F
     assert fake.slurm.nodes["gpu-1"].flags == []
 
 
-def test_where_slurm_refuses_the_node_reboots_itself(fake: FakeController) -> None:
+def test_if_slurm_refuses_the_node_reboots_itself(fake: FakeController) -> None:
     fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     reboot(fake, fake.target.cluster.nodes["gpu-1"], "maintain")
     assert fake.asked[-1] == ("gpu-1", "systemctl reboot")
 
 
-def test_a_connection_that_ends_with_the_reboot_is_no_failure_and_a_refusal_is_one(fake: FakeController) -> None:
+def test_a_connection_lost_in_the_reboot_is_no_failure_and_a_refusal_is_one(fake: FakeController) -> None:
     fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     fake.silent.add("gpu-1")
     reboot(fake, fake.target.cluster.nodes["gpu-1"], "maintain")

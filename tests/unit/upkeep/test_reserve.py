@@ -9,7 +9,7 @@ from gpupool.upkeep.reserve import Reservation, release, reservation, reserve
 NAME = "gpupool_maintain"
 
 
-def test_a_reservation_is_made_and_then_changed(fake: FakeController) -> None:
+def test_a_reservation_is_created_and_then_changed(fake: FakeController) -> None:
     one, two = fake.target.cluster.having("compute")
     reserve(fake, NAME, [one])
     start = int(fake.clock.now)
@@ -23,7 +23,7 @@ def test_a_reservation_is_made_and_then_changed(fake: FakeController) -> None:
     assert reservation(fake, NAME) == Reservation(NAME, ("gpu-1", "gpu-2"), start)
 
 
-def test_a_reservation_of_users_is_not_taken_for_ours(fake: FakeController) -> None:
+def test_a_reservation_of_users_is_not_ours(fake: FakeController) -> None:
     assert reservation(fake, NAME) is None
     fake.slurm.reservations["course"] = (["gpu-2"], 1)
     assert reservation(fake, NAME) is None
@@ -35,7 +35,7 @@ def test_a_reservation_of_users_is_not_taken_for_ours(fake: FakeController) -> N
     assert [*fake.slurm.reservations] == ["course"]
 
 
-def test_it_is_removed_with_roots_jobs_in_it_and_twice_does_no_harm(fake: FakeController) -> None:
+def test_a_reservation_is_removed_with_roots_jobs_and_a_second_removal_does_nothing(fake: FakeController) -> None:
     release(fake, NAME)
     assert fake.acts() == []
     reserve(fake, NAME, [fake.target.cluster.nodes["gpu-1"]])
@@ -46,7 +46,7 @@ def test_it_is_removed_with_roots_jobs_in_it_and_twice_does_no_harm(fake: FakeCo
     assert [job.id for job in fake.slurm.jobs] == ["2"]
 
 
-def test_what_slurmctld_refuses_is_an_error(fake: FakeController) -> None:
+def test_a_refusal_of_slurmctld_is_an_error(fake: FakeController) -> None:
     del fake.slurm.nodes["gpu-1"]
     with pytest.raises(RefusedError, match="Invalid node name specified"):
         reserve(fake, NAME, [fake.target.cluster.nodes["gpu-1"]])

@@ -27,7 +27,7 @@ def pools(draw: st.DrawFn) -> tuple[Share, ...]:
 
 
 @given(pools(), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 16)), st.sets(st.sampled_from(NAMES)), st.data())
-def test_no_more_than_allowed_are_ever_out(
+def test_no_more_nodes_than_allowed_are_ever_out(
     shares: tuple[Share, ...], at_most: int, per_lab: int | None, down: set[str], data: st.DataObject
 ) -> None:
     bounds = Bounds(at_most, per_lab)
@@ -48,22 +48,24 @@ def test_no_more_than_allowed_are_ever_out(
         # one is done, or fails: then it stays out, and keeps its place
         working.remove(data.draw(st.sampled_from(working)))
     for name in waiting:
-        assert too_much(bounds, shares, {*down, name}), "what is left alone costs a lab too much by itself"
+        assert too_much(bounds, shares, {*down, name}), "each node left alone exceeds a limit alone"
 
 
 @given(pools(), st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
-def test_more_nodes_out_never_cost_a_lab_less(shares: tuple[Share, ...], some: set[str], others: set[str]) -> None:
+def test_more_nodes_out_never_reduce_the_loss_of_a_lab(
+    shares: tuple[Share, ...], some: set[str], others: set[str]
+) -> None:
     fewer, more = losses(shares, some), losses(shares, some | others)
     owned = {share.account: share.owned for share in shares}
     assert all(0 <= fewer[name] <= more[name] <= owned[name] for name in fewer)
 
 
-def test_failed_nodes_keep_their_places() -> None:
+def test_failed_nodes_count_as_out() -> None:
     assert next_nodes(["c", "d"], {"a", "b"}, (), Bounds(2), ()) == ()
     assert next_nodes(["c", "d"], {"a"}, (), Bounds(2), ()) == ("c",)
 
 
-def test_a_lab_that_owns_all_gpus_of_a_pool_lacks_those_of_a_node_that_is_out() -> None:
+def test_an_owner_of_a_whole_pool_loses_the_gpus_of_each_node_out() -> None:
     cluster = cluster_at(SMALL)
     shares = shares_of(cluster)
     assert [(share.account, share.owned, dict(share.at)) for share in shares] == [
@@ -74,7 +76,7 @@ def test_a_lab_that_owns_all_gpus_of_a_pool_lacks_those_of_a_node_that_is_out() 
     assert losses(shares, ()) == {"red": 0, "blue": 0}
 
 
-def test_spare_gpus_go_out_before_a_labs_own(tmp_path: Path) -> None:
+def test_spare_gpus_are_lost_before_those_of_labs(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path / "spare", ("contributed_gpus: 10}", "contributed_gpus: 2}"))
     assert losses(shares_of(cluster), ["gpu-1"]) == {"red": 0, "blue": 0}
 
@@ -92,7 +94,7 @@ def test_a_lab_that_owns_nodes_lacks_only_its_own(tmp_path: Path) -> None:
     assert losses(shares, ["gpu-2"]) == {"red": 0, "blue": 6}
 
 
-def test_what_a_lab_may_lack_is_reckoned_in_its_own_unit() -> None:
+def test_the_loss_of_a_lab_is_counted_in_its_unit() -> None:
     """Another owner's CPUs do not take GPUs: a combined count would hide what a lab already lacks."""
     gpus = Share("red", 8, {"n0": 8, "n1": 8})
     cpus = Share("blue", 64, {"n0": 64, "n1": 64}, "CPUs")
@@ -102,7 +104,7 @@ def test_what_a_lab_may_lack_is_reckoned_in_its_own_unit() -> None:
     assert too_much(Bounds(2, 0), (gpus, cpus), ["n0", "n1"]) == {"red": 8}, "only GPUs are bounded"
 
 
-def test_shares_are_of_the_unit_that_an_account_owns(tmp_path: Path) -> None:
+def test_shares_have_the_unit_that_an_account_owns(tmp_path: Path) -> None:
     cluster = changed(
         SMALL,
         tmp_path / "mixed",

@@ -23,7 +23,7 @@ def space(tmp_path: Path) -> Path:
 
 
 @pytest.mark.promise("SKY-090")
-def test_all_but_members_own_directories_is_listed(space: Path) -> None:
+def test_all_entries_except_members_directories_are_listed(space: Path) -> None:
     members = {"u-one": ME, "u-two": ME + 1, "u-three": ME, "u-four": ME, "u-absent": ME}
     strays = audit.audit(str(space), members, frozenset({"disk-usage.txt"}))
     assert [(stray.kind, stray.name, stray.why) for stray in strays] == [
@@ -37,7 +37,7 @@ def test_all_but_members_own_directories_is_listed(space: Path) -> None:
 
 
 @pytest.mark.promise("SKY-090")
-def test_the_list_is_written_whole_with_a_line_for_each(space: Path, tmp_path: Path) -> None:
+def test_the_list_is_complete_with_a_line_for_each(space: Path, tmp_path: Path) -> None:
     strays = audit.audit(str(space), {"u-one": ME})
     path = audit.write(tmp_path / "state" / "audit", "share", str(space), strays, 0)
     head, count, *lines = path.read_text().splitlines()
@@ -51,7 +51,7 @@ def test_the_list_is_written_whole_with_a_line_for_each(space: Path, tmp_path: P
     assert [file.name for file in path.parent.iterdir()] == ["share.txt"]
 
 
-def test_a_space_where_all_belongs_says_so(tmp_path: Path) -> None:
+def test_a_space_without_other_entries_has_an_empty_list(tmp_path: Path) -> None:
     (tmp_path / "u-one").mkdir()
     assert audit.audit(str(tmp_path), {"u-one": ME}) == []
     assert "0 that do not belong" in audit.write(tmp_path / "x", "y", "/z", [], 0).read_text()

@@ -58,7 +58,7 @@ def space(tmp_path: Path) -> Path:
 
 
 @pytest.mark.promise("SKY-095")
-def test_each_directory_says_what_du_says(space: Path) -> None:
+def test_each_directory_has_the_size_of_du(space: Path) -> None:
     assert run(space) == (True, [])
     for folder in space.iterdir():
         assert told(folder) == du(folder)
@@ -68,7 +68,7 @@ def test_each_directory_says_what_du_says(space: Path) -> None:
 
 
 @pytest.mark.promise("SKY-097")
-def test_again_after_a_week_and_in_a_new_directory(space: Path) -> None:
+def test_a_later_count_replaces_the_figures_and_includes_new_directories(space: Path) -> None:
     run(space)
     new = space / "u-new"
     new.mkdir()
@@ -80,7 +80,7 @@ def test_again_after_a_week_and_in_a_new_directory(space: Path) -> None:
     assert told(space / "u-one") == du(space / "u-one") > before
 
 
-def test_each_level_down_to_people_says_what_du_says(space: Path) -> None:
+def test_each_level_down_to_users_has_the_size_of_du(space: Path) -> None:
     """A file with names in two users' directories counts in both, and once in the directory that contains both."""
     outer = space.parent
     assert run(outer, levels=2) == (True, [])
@@ -107,7 +107,7 @@ STEPS = some.lists(
 @pytest.mark.promise("SKY-095")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, levels=some.integers(1, 3))
-def test_any_tree_is_counted_as_du_counts_it(
+def test_any_tree_has_the_size_of_du(
     steps: list[tuple[str, str, object]], levels: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     top = tmp_path_factory.mktemp("tree")
@@ -143,7 +143,7 @@ def make(top: Path, kind: str, name: str, value: object) -> None:
 
 
 @pytest.mark.promise("SKY-095")
-def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_grows_late_is_counted_again(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ZFS reports only seconds later how large a directory became by a new name in it."""
 
     def grow(seconds: float) -> None:
@@ -163,7 +163,7 @@ def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatc
         pytest.skip("directories do not grow on this file system")
 
 
-def test_a_figure_that_cannot_be_corrected_is_said_with_its_directory(
+def test_a_figure_that_cannot_be_corrected_is_reported_with_its_directory(
     space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The directory is larger by now, and its disk is full."""
@@ -201,7 +201,7 @@ OWN: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("name", [FILE, note.leftover(FILE)])
 @pytest.mark.parametrize(("make_own", "kind"), OWN.values(), ids=OWN)
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whose files are ours")
-def test_what_people_have_under_its_name_stays_and_fails_nothing(
+def test_a_users_entry_with_the_name_of_the_file_is_kept(
     space: Path, make_own: Callable[[Path], object], kind: str, name: str
 ) -> None:
     own = space / "u-one" / name
@@ -221,7 +221,7 @@ def test_what_people_have_under_its_name_stays_and_fails_nothing(
         assert told(folder) == du(folder)
 
 
-def test_what_somebody_puts_there_meanwhile_stays(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_file_created_meanwhile_is_kept(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.fchmod
 
     def late(fd: int, mode: int) -> None:
@@ -240,7 +240,7 @@ def test_what_somebody_puts_there_meanwhile_stays(space: Path, monkeypatch: pyte
     assert told(space / "u-one") == du(space / "u-one")
 
 
-def test_a_file_that_a_killed_run_left_is_ours_and_goes(space: Path) -> None:
+def test_a_file_of_a_killed_run_is_removed(space: Path) -> None:
     (space / "u-one" / note.leftover(FILE)).write_text("half a fi")
     assert run(space) == (True, [])
     assert told(space / "u-one") == du(space / "u-one")
@@ -258,7 +258,7 @@ def test_a_link_at_the_top_is_no_directory_of_the_space(space: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("number", "well"), [(errno.EDQUOT, True), (errno.ENOSPC, False), (errno.EIO, False), (errno.EROFS, False)]
 )
-def test_a_quota_is_its_owners_affair_and_a_disk_is_the_admins(
+def test_a_users_quota_is_no_failure_and_a_full_disk_is_one(
     space: Path, monkeypatch: pytest.MonkeyPatch, number: int, well: bool
 ) -> None:
     real = os.pwrite
@@ -278,7 +278,7 @@ def test_a_quota_is_its_owners_affair_and_a_disk_is_the_admins(
 
 
 @pytest.mark.parametrize(("number", "well"), [(errno.EACCES, True), (errno.ENOTCONN, True), (errno.EIO, False)])
-def test_what_cannot_be_looked_at_leaves_the_old_figure(
+def test_an_unreadable_directory_keeps_the_old_figure(
     space: Path, monkeypatch: pytest.MonkeyPatch, number: int, well: bool
 ) -> None:
     """A user's own mount, which root may not read, is ignored; a disk that cannot be read is an error."""
@@ -296,9 +296,7 @@ def test_what_cannot_be_looked_at_leaves_the_old_figure(
     assert (space / "u-one" / FILE).read_text() == old
 
 
-def test_a_directory_of_which_one_part_cannot_be_read_keeps_the_old_figure_whatever_the_other_parts_are(
-    space: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_with_an_unreadable_part_keeps_the_old_figure(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (space / "u-one" / "more").mkdir()
     run(space, levels=2)
     old = (space / "u-one" / FILE).read_text()
@@ -317,7 +315,7 @@ def test_a_directory_of_which_one_part_cannot_be_read_keeps_the_old_figure_whate
     assert (space / "u-one" / FILE).read_text() == old
 
 
-def test_what_a_file_system_has_at_its_top_is_nobodys_and_below_it_counts(space: Path) -> None:
+def test_lost_and_found_at_the_top_is_not_counted_and_below_it_is(space: Path) -> None:
     for folder in (space / "lost+found", space / "u-one" / "lost+found"):
         folder.mkdir()
         (folder / "data").write_bytes(b"x" * 200_000)
@@ -326,7 +324,7 @@ def test_what_a_file_system_has_at_its_top_is_nobodys_and_below_it_counts(space:
     assert told(space / "u-one") == du(space / "u-one")
 
 
-def test_the_way_to_the_top_may_hold_no_link(space: Path, tmp_path: Path) -> None:
+def test_the_path_to_the_top_may_contain_no_link(space: Path, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(space)
     with pytest.raises(tree.NoWayError, match="way in its path is a link"):
         run(tmp_path / "way")
@@ -349,7 +347,7 @@ def test_a_very_deep_tree_is_counted(space: Path) -> None:
 
 
 @pytest.mark.parametrize(("levels", "paths"), [(1, ["u-one", "u-two"]), (2, ["u-one", "u-one/deep", "u-two"])])
-def test_a_report_is_of_the_directories_that_the_count_writes_into(space: Path, levels: int, paths: list[str]) -> None:
+def test_a_report_has_the_directories_of_the_count(space: Path, levels: int, paths: list[str]) -> None:
     assert run(space, levels) == (True, [])
     assert [path for path, _, _ in report.directories(str(space), levels)] == paths
     written = {str(file.parent.relative_to(space)) for file in space.rglob(FILE)}

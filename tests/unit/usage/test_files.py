@@ -27,7 +27,7 @@ def texts(cluster: Cluster, name: str) -> dict[str, str]:
 
 
 @pytest.mark.promise("SKY-095", "SKY-098")
-def test_each_server_counts_its_own_spaces_scratch_and_datasets_but_no_homes_and_no_state(skynet: Cluster) -> None:
+def test_each_server_counts_its_spaces_scratch_and_datasets_but_no_homes_and_no_state(skynet: Cluster) -> None:
     by_node = counted(skynet)
     assert by_node["multivac"] == ["/coc/pskynet1", "/coc/pskynet2", "/coc/scratch"]
     assert by_node["microvac"] == ["/coc/pskynet3", "/coc/dataset"]
@@ -37,12 +37,12 @@ def test_each_server_counts_its_own_spaces_scratch_and_datasets_but_no_homes_and
     assert {skynet.nodes[name].roles for name in by_node} == {("fileserver",)}
 
 
-def test_an_export_that_nobodys_directory_and_no_link_is_on_is_not_counted() -> None:
+def test_an_export_without_users_directories_or_links_is_not_counted() -> None:
     assert counted(cluster_at(STORED)) == {"fs1": ["/mnt/red", "/mnt/blue"], "fs2": ["/mnt/scratch"]}
 
 
 @pytest.mark.promise("SKY-097")
-def test_the_count_is_weekly_and_waits_for_everybody_else(skynet: Cluster) -> None:
+def test_the_count_is_weekly_and_has_the_lowest_priority(skynet: Cluster) -> None:
     files = texts(skynet, "multivac")
     timer = files["/etc/systemd/system/gpupool-usage.timer"].splitlines()
     assert "OnCalendar=weekly" in timer
@@ -67,7 +67,7 @@ SPARED = ("/prj", "/var/spool/slurmctld")
 
 
 @pytest.mark.promise("SDU-009")
-def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() -> None:
+def test_a_purge_runs_on_the_server_and_keeps_directories_of_the_cluster() -> None:
     cluster = cluster_at(INVENTORY / "santos-dumont")
     by_node = {name: jobs_for(cluster, node).purge for name, node in cluster.nodes.items()}
     rule = Purged("/scratch", 60 * 86400, 86400, keep=2, spared=SPARED)
@@ -76,7 +76,7 @@ def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() ->
     assert "Persistent=yes" not in timer, "files must not go because a machine was off"
 
 
-def test_a_purge_of_an_export_spares_what_slurmctld_keeps_in_it(tmp_path: Path) -> None:
+def test_a_purge_of_an_export_spares_the_state_of_slurmctld(tmp_path: Path) -> None:
     """By the server's own path, since the purge walks that tree."""
 
     def elsewhere(data: dict[str, Any]) -> None:
@@ -90,7 +90,7 @@ def test_a_purge_of_an_export_spares_what_slurmctld_keeps_in_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("path", "keep"), [("/scratch/tmp", 1), ("/scratch/p-one/u-one/runs", 1), ("/scratch", 2)])
-def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep: int, tmp_path: Path) -> None:
+def test_a_purge_of_a_part_keeps_users_directories_in_it(path: str, keep: int, tmp_path: Path) -> None:
     def part(data: dict[str, Any]) -> None:
         if "storage" in data:
             data["storage"]["purge"] = [{"path": path, "not_updated_for": "60d"}]
@@ -108,7 +108,7 @@ def changed(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -
     return load(folder)
 
 
-def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> None:
+def test_if_the_server_is_unmanaged_the_first_head_runs_the_timers(tmp_path: Path) -> None:
     def unmanaged(data: dict[str, Any]) -> None:
         for node in data.get("nodes", ()):
             if node["name"] == "files":
@@ -135,7 +135,7 @@ def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> 
     assert "ProtectSystem=full" in service
 
 
-def test_where_no_head_mounts_it_either_the_first_node_that_does_looks_after_it(tmp_path: Path) -> None:
+def test_if_no_head_mounts_the_export_the_first_node_with_it_runs_the_timers(tmp_path: Path) -> None:
     def unmanaged(data: dict[str, Any]) -> None:
         for node in data.get("nodes", ()):
             if node["name"] == "files":
@@ -153,7 +153,7 @@ def test_where_no_head_mounts_it_either_the_first_node_that_does_looks_after_it(
     assert not any(jobs_for(cluster, node).count for node in others)
 
 
-def test_a_purge_of_nodes_own_directories_runs_on_each_of_them(tmp_path: Path) -> None:
+def test_a_purge_of_local_directories_runs_on_each_node(tmp_path: Path) -> None:
     def purge(data: dict[str, Any]) -> None:
         if "storage" in data:
             data["storage"]["purge"] = [{"path": "/local", "not_updated_for": "10d", "every": "3d"}]
@@ -166,7 +166,7 @@ def test_a_purge_of_nodes_own_directories_runs_on_each_of_them(tmp_path: Path) -
     assert "python3" in packages_for(cluster, cluster.nodes[having[0]])
 
 
-def test_without_a_word_of_it_there_is_no_timer(tmp_path: Path) -> None:
+def test_without_the_keys_there_are_no_timers(tmp_path: Path) -> None:
     def silent(data: dict[str, Any]) -> None:
         if "storage" in data:
             del data["storage"]["usage_report"]
@@ -176,7 +176,7 @@ def test_without_a_word_of_it_there_is_no_timer(tmp_path: Path) -> None:
     assert [file for node in cluster.nodes.values() for file in files(cluster, node)] == []
 
 
-def test_a_testbed_counts_what_its_servers_have_and_builds_no_walls(skynet: Cluster) -> None:
+def test_a_testbed_counts_the_exports_of_its_servers_without_a_sandbox(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v2")
     assert counted(twin) == {"multivac": counted(skynet)["multivac"]}
     assert "Protect" not in texts(twin, "multivac")["/etc/systemd/system/gpupool-usage.service"]
@@ -184,7 +184,7 @@ def test_a_testbed_counts_what_its_servers_have_and_builds_no_walls(skynet: Clus
     assert "ProtectSystem=strict" in texts(machine, "multivac")["/etc/systemd/system/gpupool-usage.service"]
 
 
-def test_all_that_acts_says_that_gpupool_wrote_it(skynet: Cluster) -> None:
+def test_every_file_names_gpupool_as_its_author(skynet: Cluster) -> None:
     acting = {path: text for path, text in texts(skynet, "multivac").items() if not path.endswith(".py")}
     assert [path for path, text in acting.items() if "Written by gpupool " not in text] == []
     assert [path for path, text in acting.items() if not text.endswith("\n")] == []

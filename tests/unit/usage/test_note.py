@@ -26,7 +26,7 @@ SIZES = some.one_of(
 
 
 @pytest.mark.promise("SKY-096")
-def test_the_guides_figure() -> None:
+def test_the_file_has_the_figure_of_the_guide() -> None:
     assert note.human(133284169) == "127.2G"
 
 
@@ -34,7 +34,7 @@ def test_the_guides_figure() -> None:
 @pytest.mark.skipif(which("numfmt") is None, reason="needs numfmt")
 @settings(max_examples=30)
 @given(some.lists(SIZES, min_size=200, max_size=200))
-def test_the_human_figure_is_numfmts(sizes: list[int]) -> None:
+def test_the_human_figure_is_that_of_numfmt(sizes: list[int]) -> None:
     printed = subprocess.run(
         ["numfmt", "--from-unit=1024", "--to=iec", "--format=%.1f"],
         input="\n".join(map(str, sizes)), capture_output=True, text=True, check=True, env={"LC_ALL": "C"},
@@ -52,7 +52,7 @@ def test_the_human_figure_is_never_too_small_and_never_a_tenth_too_large(size: i
 
 
 @pytest.mark.promise("SKY-095")
-def test_three_lines_of_exactly_this_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_has_three_lines_of_exactly_this_form(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -64,17 +64,17 @@ def test_three_lines_of_exactly_this_form(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @given(SIZES, some.integers(0, 2**32))
-def test_what_is_written_is_read_again(size: int, now: int) -> None:
+def test_a_written_file_is_read_again(size: int, now: int) -> None:
     read = note.parse(note.text(size, now))
     assert read == (time.strftime("%Y-%m-%d %H:%M", time.localtime(now)), size)
 
 
 @given(some.text(max_size=200))
-def test_nothing_else_is_read(content: str) -> None:
+def test_other_content_is_not_read(content: str) -> None:
     assert note.parse(content) is None
 
 
-def test_a_file_of_somebody_elses_making_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_owner_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "disk-usage.txt").write_text(note.text(1, 0))
     fd = os.open(tmp_path, os.O_RDONLY)
     try:

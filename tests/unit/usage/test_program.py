@@ -48,7 +48,7 @@ def space(tmp_path: Path) -> Path:
     return tmp_path / "space"
 
 
-def test_the_report_gives_what_the_files_say(space: Path) -> None:
+def test_the_report_has_the_figures_of_the_files(space: Path) -> None:
     count.count(str(space), 1, FILE, time.time(), print)
     (space / "u-new").mkdir()
     *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
@@ -56,7 +56,7 @@ def test_the_report_gives_what_the_files_say(space: Path) -> None:
     assert last == {"top": str(space), "missing": 1}
 
 
-def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Path) -> None:
+def test_the_report_names_the_directories_that_the_last_count_left_out(space: Path, tmp_path: Path) -> None:
     """Also those of an old file; a new user has none yet."""
     count.count(str(space), 1, FILE, time.time(), print)
     (space / "u-one" / FILE).unlink()
@@ -80,7 +80,7 @@ def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Pa
     assert report.kept(tmp_path / "state" / "usage", "/somewhere/else") == []
 
 
-def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
+def test_the_program_runs_alone_and_logs_what_it_left_out(space: Path, tmp_path: Path) -> None:
     settings = {
         "file": FILE,
         "count": [{"path": str(tmp_path / "gone"), "levels": 1}, {"path": str(space), "levels": 1}],
@@ -128,7 +128,7 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tmp_path: Path) -> None:
+def test_a_tree_that_is_too_deep_is_left_out_without_a_failure(space: Path, tmp_path: Path) -> None:
     """In a separate process, with a small limit on open files: a tree of thousands of levels has the same effect."""
     (space / "u-one" / "/".join("d" * 40)).mkdir(parents=True)
     settings = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
@@ -165,7 +165,7 @@ def test_a_purge_logs_every_file_and_begins_with_a_list(
     ]
 
 
-def test_a_purge_that_cannot_remove_all_says_so_and_fails(
+def test_a_purge_that_cannot_remove_a_file_fails(
     space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -182,13 +182,13 @@ def test_a_purge_that_cannot_remove_all_says_so_and_fails(
 
 
 @given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))
-def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: bytes) -> None:
+def test_any_name_is_shown_in_one_reversible_line(name: bytes) -> None:
     shown = tree.shown(os.fsdecode(name))
     assert shown.isprintable()
     assert re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), shown.encode()) == name
 
 
-def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_path: Path) -> None:
+def test_the_purge_imports_no_file_of_the_working_directory(space: Path, tmp_path: Path) -> None:
     """An admin, in a directory where a user has left Python files, lists the files that would be purged."""
     for name in ("usage", "json", "argparse", "os", "encodings"):
         (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")

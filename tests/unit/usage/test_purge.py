@@ -41,7 +41,7 @@ def scratch(tmp_path: Path) -> Path:
 
 
 @pytest.mark.promise("SDU-009")
-def test_old_files_go_with_the_directories_that_held_nothing_else(scratch: Path) -> None:
+def test_old_files_are_removed_with_directories_that_become_empty(scratch: Path) -> None:
     gone, log = run(scratch)
     assert names(scratch) == {"u-one"}
     assert (gone.files, gone.directories, gone.failed) == (2, 2, 0)
@@ -51,13 +51,13 @@ def test_old_files_go_with_the_directories_that_held_nothing_else(scratch: Path)
 
 
 @pytest.mark.promise("SDU-009")
-def test_what_is_59_days_old_stays(scratch: Path) -> None:
+def test_a_file_of_59_days_is_kept(scratch: Path) -> None:
     assert run(scratch, later=59 * DAY) == (Gone(), [])
     assert "u-one/run/out" in names(scratch)
 
 
 @pytest.mark.promise("SDU-009")
-def test_a_dry_run_lists_what_would_go_and_removes_nothing(scratch: Path) -> None:
+def test_a_dry_run_lists_the_old_files_and_removes_none(scratch: Path) -> None:
     before = names(scratch)
     dry, listed = run(scratch, dry=True)
     assert names(scratch) == before
@@ -75,12 +75,12 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(scratch: Path) -> Non
         *("/usr/share", "/var/lib", "/var/lib/dpkg"),
     ],
 )
-def test_nothing_goes_from_the_system(path: str) -> None:
+def test_nothing_of_the_system_is_removed(path: str) -> None:
     with pytest.raises(tree.NoWayError, match=r"from which nothing is removed|is a link|No such file"):
         purge.purge(rule(Path(path)), time.time() + LATER, lambda line: None, dry=True)
 
 
-def test_a_pipe_stays_and_its_directory_with_it(scratch: Path) -> None:
+def test_a_pipe_is_kept_with_its_directory(scratch: Path) -> None:
     os.mkfifo(scratch / "u-one" / "run" / "logs" / "pipe")
     gone, _ = run(scratch)
     assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs", "u-one/run/logs/pipe"}
@@ -88,7 +88,7 @@ def test_a_pipe_stays_and_its_directory_with_it(scratch: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".zfs", "lost+found"])
-def test_what_a_file_system_has_at_its_top_stays_and_what_is_called_so_elsewhere_goes(name: str, scratch: Path) -> None:
+def test_reserved_names_are_kept_at_the_top_only(name: str, scratch: Path) -> None:
     for folder in (scratch, scratch / "u-one"):
         (folder / name).mkdir()
         (folder / name / "old").write_text("x")
@@ -96,7 +96,7 @@ def test_what_a_file_system_has_at_its_top_stays_and_what_is_called_so_elsewhere
     assert names(scratch) == {"u-one", name, f"{name}/old"}
 
 
-def test_unpacked_today_with_old_dates_is_new(scratch: Path) -> None:
+def test_a_file_unpacked_today_with_an_old_date_is_new(scratch: Path) -> None:
     """touch -d, cp -p and tar set the date of the content only: the inode was changed today."""
     old = time.time() - 400 * DAY
     os.utime(scratch / "u-one" / "run" / "out", (old, old))
@@ -111,14 +111,14 @@ def test_a_file_in_use_keeps_its_directories(scratch: Path) -> None:
     assert (gone.files, gone.directories) == (1, 0)
 
 
-def test_an_empty_directory_that_somebody_made_lately_stays(scratch: Path) -> None:
+def test_a_recent_empty_directory_is_kept(scratch: Path) -> None:
     ahead = time.time() + 30 * DAY
     os.utime(scratch / "u-one" / "run" / "logs", (ahead, ahead))
     run(scratch)
     assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs"}
 
 
-def test_directories_of_the_first_levels_stay(scratch: Path) -> None:
+def test_directories_of_the_first_levels_are_kept(scratch: Path) -> None:
     run(scratch, keep=2)
     assert names(scratch) == {"u-one", "u-one/run"}
     run(scratch, keep=0)
@@ -126,7 +126,7 @@ def test_directories_of_the_first_levels_stay(scratch: Path) -> None:
     assert scratch.is_dir()
 
 
-def test_links_go_and_what_they_lead_to_stays(scratch: Path, tmp_path: Path) -> None:
+def test_links_are_removed_and_their_targets_kept(scratch: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "thesis").write_text("x")
@@ -139,7 +139,7 @@ def test_links_go_and_what_they_lead_to_stays(scratch: Path, tmp_path: Path) -> 
     assert gone.files == 5
 
 
-def test_all_names_of_a_file_go_on_one_day(scratch: Path) -> None:
+def test_all_names_of_a_file_are_removed_in_one_run(scratch: Path) -> None:
     """Each removed name sets the change time of the others."""
     for name in ("a", "b", "c"):
         os.link(scratch / "u-one" / "run" / "out", scratch / "u-one" / name)
@@ -151,7 +151,7 @@ def test_all_names_of_a_file_go_on_one_day(scratch: Path) -> None:
     assert (gone.files, gone.kib) == (5, 12 + 4)
 
 
-def test_a_new_file_with_the_number_of_a_removed_one_is_new(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_file_with_the_inode_of_a_removed_one_is_new(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unpacked with an old date while the purge runs: file systems reuse the inode number of a removed file."""
     here, old = scratch / "u-one" / "run", time.time() - 400 * DAY
     os.link(here / "out", here / "also")
@@ -175,13 +175,13 @@ def test_a_new_file_with_the_number_of_a_removed_one_is_new(scratch: Path, monke
         pytest.skip("this file system did not hand the number out again")
 
 
-def test_what_is_no_file_stays(scratch: Path) -> None:
+def test_special_files_are_kept(scratch: Path) -> None:
     os.mkfifo(scratch / "u-one" / "run" / "pipe")
     run(scratch)
     assert names(scratch) == {"u-one", "u-one/run", "u-one/run/pipe"}
 
 
-def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
+def test_names_cannot_forge_lines_of_the_log(scratch: Path) -> None:
     bad = "x\n2026-01-01T00:00:00+0000\tremove file\tpasswd\x1b[2J\\"
     (scratch / "u-one" / bad).write_text("x")
     (scratch / "u-one" / os.fsdecode(b"\xff")).symlink_to("y")
@@ -199,7 +199,7 @@ def spared(top: Path, *places: Path) -> Rule:
     return Rule(str(top), 60 * DAY, DAY, 0, tuple(map(str, places)))
 
 
-def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
+def test_homes_inside_the_tree_are_kept(scratch: Path, tmp_path: Path) -> None:
     """By their path, by a link to them, or by a link on the path to them."""
     (tmp_path / "way").symlink_to(scratch)
     for name in ("home", "lab", "state"):
@@ -215,7 +215,7 @@ def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
     assert names(scratch) == {"deep", *kept}
 
 
-def test_a_tree_in_homes_is_not_purged_at_all(scratch: Path) -> None:
+def test_a_tree_inside_homes_is_not_purged(scratch: Path) -> None:
     for place in (scratch, scratch.parent, scratch.parent.parent):
         with pytest.raises(tree.NoWayError, match=r"it is inside .*, from which nothing is removed"):
             purge.purge(spared(scratch / "u-one", place), time.time() + LATER, lambda _: None)
@@ -223,7 +223,7 @@ def test_a_tree_in_homes_is_not_purged_at_all(scratch: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["/etc", "/usr", "/usr/share", "/root", "/var/lib/dpkg"])
-def test_the_systems_own_places_are_never_purged(place: str) -> None:
+def test_directories_of_the_system_are_never_purged(place: str) -> None:
     with pytest.raises(tree.NoWayError):
         purge.purge(Rule(place, 60 * DAY, DAY, 1), time.time(), lambda _: None, dry=True)
 
@@ -236,7 +236,7 @@ PLACES = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 @given(
     files=st.sets(PLACES, min_size=1, max_size=12), kept=st.sets(PLACES, max_size=3), top=PLACES, linked=st.booleans()
 )
-def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
+def test_nothing_outside_the_tree_and_nothing_spared_is_ever_removed(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], kept: set[str], top: str, linked: bool
 ) -> None:
     """Random trees: purged directories may be in, around or beside exempt directories, which may be named by a link."""
@@ -293,7 +293,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], ob
     return at
 
 
-def test_a_directory_that_is_moved_out_of_the_tree_is_left_alone(
+def test_a_directory_moved_out_of_the_tree_is_left_alone(
     scratch: Path, tmp_path: Path, meanwhile: Callable[..., None]
 ) -> None:
     safe = tmp_path / "safe"
@@ -320,9 +320,7 @@ def test_a_directory_that_becomes_a_link_is_not_followed(
     assert (tmp_path / "away" / "log").exists()
 
 
-def test_a_file_that_was_written_anew_since_it_was_looked_at_stays(
-    scratch: Path, meanwhile: Callable[..., None]
-) -> None:
+def test_a_file_rewritten_during_the_purge_is_kept(scratch: Path, meanwhile: Callable[..., None]) -> None:
     out = scratch / "u-one" / "run" / "out"
     ahead = time.time() + 30 * DAY
 
@@ -353,7 +351,7 @@ def test_a_bind_mount_is_not_entered(scratch: Path, monkeypatch: pytest.MonkeyPa
     ("step", "place"),
     [("open", "u-one/run/logs"), ("unlink", "u-one/run/logs/log"), ("rmdir", "u-one/run/logs")],
 )
-def test_what_cannot_be_removed_is_counted_and_written_down(
+def test_a_failed_removal_is_counted_and_logged(
     scratch: Path, monkeypatch: pytest.MonkeyPatch, step: str, place: str
 ) -> None:
     real = getattr(os, step)
@@ -371,7 +369,7 @@ def test_what_cannot_be_removed_is_counted_and_written_down(
     assert failed == [f"failed: Operation not permitted\t\t\t\t{scratch}/{place}"]
 
 
-def test_a_directory_in_which_somebody_begins_to_work_stays_and_is_no_failure(
+def test_a_directory_that_a_user_begins_to_use_is_kept_without_a_failure(
     scratch: Path, meanwhile: Callable[..., None]
 ) -> None:
     meanwhile("/logs", lambda: (scratch / "u-one" / "run" / "logs" / "new").write_text("x"))
@@ -381,7 +379,7 @@ def test_a_directory_in_which_somebody_begins_to_work_stays_and_is_no_failure(
     assert not [line for line in log if "failed" in line]
 
 
-def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
+def test_without_a_log_line_nothing_is_removed(scratch: Path) -> None:
     def full(line: str) -> None:
         raise OSError(28, "No space left on device")
 
@@ -393,7 +391,7 @@ def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
 # When it may delete at all
 
 
-def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Path) -> None:
+def test_the_first_run_and_a_run_after_a_clock_jump_only_list(tmp_path: Path) -> None:
     stamp, scratch, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
     assert purge.doubt(stamp, scratch, now) == "this is the first run"
     assert purge.doubt(stamp, scratch, now + DAY) == ""
@@ -404,7 +402,7 @@ def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Pat
     assert "-124 days ago" in purge.doubt(stamp, scratch, now)
 
 
-def test_a_run_may_be_left_out_and_the_next_begin_hours_late(tmp_path: Path) -> None:
+def test_a_run_may_be_skipped_and_the_next_may_begin_hours_late(tmp_path: Path) -> None:
     stamp, scratch, now = tmp_path / "stamp", rule(tmp_path), 1.8e9
     purge.doubt(stamp, scratch, now)
     late = now + 2 * DAY + 5 * 3600
@@ -412,7 +410,7 @@ def test_a_run_may_be_left_out_and_the_next_begin_hours_late(tmp_path: Path) -> 
     assert "2 days ago" in purge.doubt(stamp, scratch, late + 2 * DAY + 7 * 3600)
 
 
-def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:
+def test_logs_older_than_a_year_are_removed(tmp_path: Path) -> None:
     for month in range(1, 13):
         for year in (2024, 2025):
             (tmp_path / f"purge-{year}-{month:02}.log").write_text("x")

@@ -39,7 +39,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[Usage
 
 
 @pytest.mark.promise("SKY-098")
-def test_large_directories_come_first_by_the_paths_that_people_know(
+def test_large_directories_are_first_with_the_paths_of_clients(
     gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
 ) -> None:
     small, large = used("u-hays1", 10 * TIB), used("u-cvmlp1", 10 * TIB + 1)
@@ -58,7 +58,7 @@ def test_large_directories_come_first_by_the_paths_that_people_know(
     assert gpupool("storage", "report", SKYNET, "--on", "nodes").out == out.out
 
 
-def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]) -> None:
+def test_json_has_the_same_content(gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]) -> None:
     answers(state(used("u-hays1", 2 * TIB), missing={**dict.fromkeys(TOPS, 0), "/pskynet2": 3}))
     said = json.loads(gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "1T", "--json").out)
     assert said == {
@@ -77,7 +77,7 @@ def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[U
     }
 
 
-def test_who_got_no_file_is_named_with_the_reason(
+def test_a_directory_without_a_file_is_named_with_the_reason(
     gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
 ) -> None:
     why = "disk-usage.txt is not written: disk-usage.txt is a link of another owner"
@@ -108,7 +108,7 @@ def test_who_got_no_file_is_named_with_the_reason(
         ),
     ],
 )
-def test_what_could_not_be_read_is_named(
+def test_an_unreadable_server_is_named(
     gpupool: Callable[..., Any],
     answers: Callable[[UsageState | None], None],
     answer: UsageState | None,
@@ -120,7 +120,7 @@ def test_what_could_not_be_read_is_named(
     assert json.loads(out.out)["trouble"] == trouble
 
 
-def test_a_size_that_is_none_and_an_inventory_without_usage_are_said(gpupool: Callable[..., Any]) -> None:
+def test_an_invalid_size_and_an_inventory_without_usage_are_errors(gpupool: Callable[..., Any]) -> None:
     out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "ten")
     assert (out.code, "--over 'ten' is not a size" in out.err) == (2, True)
     out = gpupool("storage", "report", SKYNET.parent / "arandu", "--on", "nodes")

@@ -35,7 +35,7 @@ def scratch(tmp_path: Path) -> Path:
     return top
 
 
-def test_it_is_said_in_the_last_days_and_not_before(scratch: Path) -> None:
+def test_the_warning_is_written_in_the_last_days_only(scratch: Path) -> None:
     run(scratch, 52)
     assert not (scratch / "ann" / soon.FILE).exists()
     run(scratch, 54)
@@ -50,7 +50,7 @@ def test_it_is_said_in_the_last_days_and_not_before(scratch: Path) -> None:
     assert (status.st_uid, status.st_mode & 0o777) == (os.getuid(), 0o644)
 
 
-def test_its_command_lists_what_will_go(scratch: Path) -> None:
+def test_its_command_lists_the_files_to_be_removed(scratch: Path) -> None:
     run(scratch, 54)
     text = (scratch / "ann" / soon.FILE).read_text()
     (command,) = re.findall("^  (find .*)$", text, re.MULTILINE)
@@ -61,31 +61,31 @@ def test_its_command_lists_what_will_go(scratch: Path) -> None:
         assert set(done.stdout.split()) - {f"./{soon.FILE}"} == expected
 
 
-def test_it_goes_when_there_is_nothing_to_tell(scratch: Path) -> None:
+def test_the_warning_is_removed_when_it_no_longer_applies(scratch: Path) -> None:
     run(scratch, 54)
     run(scratch, 61)
     assert sorted(path.name for path in (scratch / "ann").iterdir()) == []
 
 
-def test_the_first_run_which_only_lists_warns_of_all_of_it(scratch: Path) -> None:
+def test_the_first_run_which_only_lists_warns_of_all_files(scratch: Path) -> None:
     run(scratch, 61, dry=True)
     assert " 2 files and links" in (scratch / "ann" / soon.FILE).read_text()
     assert (scratch / "ann" / "run" / "secret-name").exists()
 
 
-def test_by_hand_nothing_is_written(scratch: Path) -> None:
+def test_by_hand_no_warning_is_written(scratch: Path) -> None:
     run(scratch, 54, dry=True, warn=False)
     assert not (scratch / "ann" / soon.FILE).exists()
 
 
-def test_people_of_an_account_are_told_each_in_their_own(scratch: Path) -> None:
+def test_each_user_of_an_account_is_warned_in_their_own_directory(scratch: Path) -> None:
     run(scratch, 54, keep=2)
     assert (scratch / "ann" / "run" / soon.FILE).exists()
     assert not (scratch / "ann" / soon.FILE).exists()
 
 
 @pytest.mark.parametrize("kind", ["link", "directory", "file"])
-def test_what_a_person_has_of_that_name_stays(scratch: Path, tmp_path: Path, kind: str) -> None:
+def test_a_users_entry_of_that_name_is_kept(scratch: Path, tmp_path: Path, kind: str) -> None:
     place, victim = scratch / "ann" / soon.FILE, tmp_path / "victim"
     victim.write_text("precious")
     if kind == "link":
@@ -103,7 +103,7 @@ def test_what_a_person_has_of_that_name_stays(scratch: Path, tmp_path: Path, kin
     assert kind != "file" or place.read_text() == "mine"
 
 
-def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Path, tmp_path: Path) -> None:
+def test_login_shells_show_the_warning_if_a_variable_names_the_directory(scratch: Path, tmp_path: Path) -> None:
     plain = '    - {path: "/mnt/scratch/{account}/{user}", quota: {standard: 25T, premium: 50T}}'
     named = plain.replace("quota", "env: SCRATCH, quota")
     warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
@@ -131,7 +131,7 @@ def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Pat
     assert len(log_in("-i")) <= 600
 
 
-def test_nodes_are_told_only_of_rules_that_warn(tmp_path: Path) -> None:
+def test_only_rules_with_a_warning_have_its_setting(tmp_path: Path) -> None:
     warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
     for name, changes, expected in (("without", [], None), ("with", [warned], 7 * DAY)):
         cluster = changed(STORED, tmp_path / name, *changes)

@@ -60,7 +60,7 @@ def said(host: Host) -> str:
     return str(failed.value)
 
 
-def test_a_node_that_does_not_answer_is_asked_once(node: Server) -> None:
+def test_a_node_that_does_not_answer_is_connected_to_once(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert host.run("echo fine").stdout == "fine\n"
@@ -69,14 +69,14 @@ def test_a_node_that_does_not_answer_is_asked_once(node: Server) -> None:
         assert node.asked.read_text().count("exec ") == 1
 
 
-def test_a_node_that_is_away_is_named_with_the_reason(node: Server) -> None:
+def test_an_unreachable_node_is_named_with_the_reason(node: Server) -> None:
     with Nodes.of(at(1)) as nodes:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         why = f"cannot be reached: ssh: connect to host {LOCAL} port 1: Connection refused"
         assert [said(host), said(host)] == [why, why]
 
 
-def test_a_connection_that_breaks_is_said(node: Server) -> None:
+def test_a_lost_connection_is_reported(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert host.run("echo fine").stdout == "fine\n"
@@ -93,18 +93,18 @@ def test_a_connection_that_breaks_is_said(node: Server) -> None:
         breaking.join()
 
 
-def test_an_exit_status_is_the_commands_own(node: Server) -> None:
+def test_an_exit_status_is_that_of_the_command(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert [host.run(f"exit {code}").rc for code in (3, 124, 137)] == [3, 124, 137]
 
 
-def test_words_are_those_of_an_apply() -> None:
+def test_the_reason_has_the_words_of_an_apply() -> None:
     assert backend.LOST == ssh.LOST
 
 
 @pytest.mark.parametrize(("seconds", "message"), [(600, "s ahead"), (-600, "s behind"), (20, "")])
-def test_a_clock_that_is_off_is_named(tmp_path: Path, seconds: int, message: str) -> None:
+def test_a_wrong_clock_is_named(tmp_path: Path, seconds: int, message: str) -> None:
     """A node runs the look itself, with another clock."""
     stand_ins.put({"date": f'exec /usr/bin/date -d "{seconds} seconds" "$@"'}, tmp_path)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -120,7 +120,7 @@ def test_a_clock_that_is_off_is_named(tmp_path: Path, seconds: int, message: str
         test_node.test_clock_is_right(node, seen)
 
 
-def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(node: Server, tmp_path: Path) -> None:
+def test_all_checks_of_a_node_that_hangs_fail_and_those_of_others_are_made(node: Server, tmp_path: Path) -> None:
     target = at(node.port)
     first, other = target.nodes[0].name, target.nodes[1].name
     config = tmp_path / ".ssh" / "config"

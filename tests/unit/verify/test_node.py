@@ -31,14 +31,14 @@ def known(*names: str) -> None:
     test_node.test_host_keys_of_all_nodes_are_known(EXAMPLE, at, at)
 
 
-def test_a_node_that_does_not_know_another_ones_host_key_is_told_which() -> None:
+def test_missing_host_keys_of_other_nodes_are_named() -> None:
     here = [node.name for node in EXAMPLE.nodes.values() if node.managed and node.address]
     known(*here)
     with pytest.raises(AssertionError, match=rf"no host key in /etc/ssh/ssh_known_hosts of: {here[1]}, {here[2]}\n"):
         known(here[0], *here[3:])
 
 
-def test_who_left_the_inventory_is_named_until_the_account_has_expired() -> None:
+def test_a_user_who_left_the_inventory_is_named_until_the_account_has_expired() -> None:
     gid = next(account.entry.gid for account in EXAMPLE.accounts.values() if account.entry.gid)
     passwd = "\n".join(
         [

@@ -25,7 +25,7 @@ def look(*lines: str, version: str = RIGHT, hold: str = "h") -> None:
     packages = [f"P\t{hold}i \t{name}\t{version}" for name in wanted.held]
     text = "\n".join([*packages, *lines, END])
     host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(stdout=text))
-    test_node_driver.test_driver_is_the_one_that_is_wanted_and_loaded(EXAMPLE, NODE, host)
+    test_node_driver.test_the_wanted_driver_is_installed_and_loaded(EXAMPLE, NODE, host)
 
 
 def test_a_driver_that_is_loaded_as_installed_passes() -> None:
@@ -50,7 +50,7 @@ def test_another_driver_is_named(lines: list[str], version: str, hold: str, why:
     ("checks", "message"),
     [((Item("gpus", CHECK, "1 of 4 a40 missing"),), "1 of 4 a40 missing"), ((), f"{CHECK} is missing")],
 )
-def test_wrong_gpus_are_named_as_slurm_is_told(checks: tuple[Item, ...], message: str) -> None:
+def test_wrong_gpus_are_named_in_slurms_words(checks: tuple[Item, ...], message: str) -> None:
     with pytest.raises(AssertionError, match=f"^{message}"):
         test_node_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, NodeLook("", checks, ()))
 

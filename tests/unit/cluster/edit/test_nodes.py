@@ -64,7 +64,7 @@ def taken_out(text: str) -> str:
 
 @given(texts())
 @settings(max_examples=300)
-def test_any_text_is_the_same_byte_for_byte_when_a_node_came_and_went(text: str) -> None:
+def test_a_node_added_and_removed_leaves_any_text_the_same_byte_for_byte(text: str) -> None:
     longer = with_node(text, NEW)
     assert taken_out(longer) == text
     before, after = tree(text), tree(longer)
@@ -80,14 +80,14 @@ def test_any_text_is_the_same_byte_for_byte_when_a_node_came_and_went(text: str)
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_inventory_is_the_same_when_a_node_came_and_went(name: str) -> None:
+def test_a_node_added_and_removed_leaves_every_inventory_the_same(name: str) -> None:
     assert taken_out(with_node(TEXTS[name], NEW)) == TEXTS[name]
 
 
 @pytest.mark.parametrize(
     "row", ["[]", "[{name: a}]", "[{name: a}, {name: b},]", "[\n  {name: a},  # one\n  {name: b}\n]"]
 )
-def test_entries_may_be_in_a_row(row: str) -> None:
+def test_entries_may_be_on_one_line(row: str) -> None:
     text = f"nodes: {row}\n"
     if row == "[]":
         with pytest.raises(ValueError, match="not a list with entries"):
@@ -96,7 +96,7 @@ def test_entries_may_be_in_a_row(row: str) -> None:
     assert taken_out(with_node(text, NEW)) == text
 
 
-def test_a_range_becomes_shorter_and_its_addresses_with_it() -> None:
+def test_a_range_becomes_shorter_with_its_addresses() -> None:
     text = '  # four\n  - {name: "a[01-04]", address: "10.0.0.[1-4]"}  # of them\n'
     assert without_node(f"nodes:\n{text}", "a02") == "nodes:\n" + text.replace("01-04", "01,03-04").replace(
         "1-4]", "1,3-4]"
@@ -106,7 +106,7 @@ def test_a_range_becomes_shorter_and_its_addresses_with_it() -> None:
     )
 
 
-def test_lists_of_nodes_lose_the_name_and_nothing_else() -> None:
+def test_selectors_lose_the_name_and_everything_else_is_kept() -> None:
     text = (
         "nodes: [{name: a1}]\ngroups: {g: 'a1,b'}\n"
         'partitions:\n  - {name: a1, nodes: "a[1-3],@compute!b"}  # a1\nx: {server: a1, where: "@compute!a1"}\n'
@@ -122,7 +122,7 @@ def test_lists_of_nodes_lose_the_name_and_nothing_else() -> None:
     ("selector", "left"),
     [("a,b", "b"), ("b,a", "b"), ("a[1-3]", "a[1-3]"), ("@compute", "@compute"), ("b!a", "b"), ("a*", "a*")],
 )
-def test_a_selector_without_a_node(selector: str, left: str) -> None:
+def test_a_selector_that_would_become_empty_is_refused(selector: str, left: str) -> None:
     assert without(selector, "a") == left
 
 
@@ -137,7 +137,7 @@ def test_folding_keeps_the_order() -> None:
         assert expand(fold(listed)) == listed
 
 
-def test_hardware_is_added_below_the_others() -> None:
+def test_hardware_is_added_after_the_other_hardware() -> None:
     text = "hardware:\n  a: {cpus: 1}\n  # not yet\n\nnodes: []\n"
     assert with_key(text, "hardware", "b", {"cpus": 2}) == text.replace("1}\n", "1}\n  b: {cpus: 2}\n")
 

@@ -23,7 +23,7 @@ def said(entity: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.promise("SKY-030", "SKY-031", "SKY-034", "SKY-035", "SKY-037")
-def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
+def test_the_cap_of_a_lab_is_its_contribution_of_any_type(skynet: Cluster) -> None:
     accounts = entities(skynet)["accounts"]
     labs = [name for name, account in skynet.accounts.items() if account.entry.kind == "lab"]
     assert len(labs) == 14
@@ -35,7 +35,7 @@ def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-116")
-def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
+def test_a_labs_share_of_cpus_is_proportional_to_its_cap(skynet: Cluster) -> None:
     for name, account in skynet.accounts.items():
         if account.entry.kind == "lab":
             gpus = account.limits.group.gpu or 0
@@ -43,7 +43,7 @@ def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
 
 
-def test_a_labs_own_limit_goes_before_its_share(tmp_path: Path) -> None:
+def test_a_labs_own_limit_overrides_its_share(tmp_path: Path) -> None:
     cluster = changed(
         SMALL, tmp_path, ("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 128G}, "), ("gid: 5001", OWN_CPUS)
     )
@@ -53,7 +53,7 @@ def test_a_labs_own_limit_goes_before_its_share(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("SKY-032", "SKY-119")
-def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
+def test_all_users_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
     wanted = entities(skynet)
     assert said(wanted["accounts"]["overcap"]) == {"parent": "root"}
     assert all("overcap" in user["accounts"] for user in wanted["users"].values())
@@ -61,7 +61,7 @@ def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-033")
-def test_people_belong_to_their_lab(skynet: Cluster) -> None:
+def test_users_belong_to_their_lab(skynet: Cluster) -> None:
     user = entities(skynet)["users"]["u-kira1"]
     unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": 2000}
     assert user == {
@@ -101,7 +101,7 @@ def test_a_labs_admin_manages_its_members_and_no_others(skynet: Cluster) -> None
 
 
 @pytest.mark.promise("SKY-124", "SKY-153", "SKY-154", "SKY-155")
-def test_qos_have_walls_and_an_order(skynet: Cluster) -> None:
+def test_qos_have_time_limits_and_priorities(skynet: Cluster) -> None:
     qos = entities(skynet)["qos"]
     walls = {name: fields.get("MaxWall") for name, fields in qos.items() if not name.startswith("partition-")}
     assert walls == {
@@ -116,7 +116,7 @@ def test_qos_have_walls_and_an_order(skynet: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-125")
-def test_limits_of_cvmlp_are_each_users_and_user_overcap_lifts_them(skynet: Cluster) -> None:
+def test_limits_of_cvmlp_hold_per_user_and_user_overcap_lifts_them(skynet: Cluster) -> None:
     wanted = entities(skynet)
     assert said(wanted["qos"]["cvmlp-user-limits"])["MaxTRESPU"] == {"cpu": 112, "gres/gpu": 16}
     assert wanted["users"]["u-cvmlp1"]["accounts"]["cvmlp-lab"]["default_qos"] == "cvmlp-user-limits"
@@ -127,7 +127,7 @@ def test_limits_of_cvmlp_are_each_users_and_user_overcap_lifts_them(skynet: Clus
 
 
 @pytest.mark.promise("SKY-153")
-def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
+def test_debug_has_its_limit_for_jobs_of_every_qos(skynet: Cluster) -> None:
     assert said(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
     assert {
         partition.name: partition_qos(partition) for partition in skynet.partitions.values() if partition_qos(partition)
@@ -138,7 +138,7 @@ def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
 
 
 @pytest.mark.parametrize("folder", INVENTORIES)
-def test_every_default_is_one_of_the_users_own(folder: str) -> None:
+def test_the_default_account_and_qos_are_among_those_of_the_user(folder: str) -> None:
     wanted = entities(cluster_at(INVENTORY / folder))
     for name, user in wanted["users"].items():
         assert user["default_account"] in user["accounts"]
@@ -157,19 +157,19 @@ def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
 
 
 @pytest.mark.parametrize("folder", INVENTORIES)
-def test_the_operation_takes_it(folder: str) -> None:
+def test_the_operation_accepts_all_accounts_and_qos(folder: str) -> None:
     wanted = entities(cluster_at(INVENTORY / folder))
     assert set(normal(wanted)["accounts"]) == set(wanted["accounts"])
 
 
-def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
+def test_without_qos_users_keep_slurmdbds_default(tmp_path: Path) -> None:
     wanted = entities(changed(SMALL, tmp_path, ("qos:\n  normal: {default: true}\n", "")))
     assert wanted["qos"] == {"normal": {"MaxSubmitPU": None, "Flags": ["DenyOnLimit"]}}
     limits = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": None}
     assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": limits}}
 
 
-def test_all_kinds_of_limits(tmp_path: Path) -> None:
+def test_all_kinds_of_limits_are_set(tmp_path: Path) -> None:
     limits = (
         "limits: {group: {gpus: {a40: 12}, cpu: 64, mem: 1T, nodes: 2, billing: 7, jobs: 9, wall: 30d}, "
         "group_minutes: {gpu: 60}, per_user: {gpu: 3, jobs: 2}, per_job: {nodes: 1, wall: 3h}}"
@@ -213,7 +213,7 @@ def test_all_kinds_of_limits(tmp_path: Path) -> None:
     assert normal(wanted)
 
 
-def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos(skynet: Cluster) -> None:
+def test_submitted_jobs_of_a_user_are_limited_in_each_account_and_qos(skynet: Cluster) -> None:
     """Ten held arrays of a thousand tasks would be all the jobs that slurmctld accepts by default."""
     wanted, each = entities(skynet), skynet.scheduler.max_submitted_jobs
     assert each
@@ -223,7 +223,7 @@ def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos
     assert f"MaxJobCount={20 * each}" in slurm_conf(skynet).splitlines()
 
 
-def test_a_qos_of_an_account_of_everybody_is_everybodys_there_and_nowhere_else(tmp_path: Path) -> None:
+def test_the_qos_of_a_shared_account_is_allowed_there_only(tmp_path: Path) -> None:
     guest = (
         "  - {name: blue,",
         "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 0}}}\n  - {name: blue,",
@@ -247,7 +247,7 @@ def test_a_qos_may_let_jobs_over_its_limits_wait(tmp_path: Path) -> None:
 PATIENT = ("{default: true}", "{default: true}\n  patient: {over_limit: wait}")
 
 
-def test_without_limits_on_jobs_slurms_own_qos_is_left_alone() -> None:
+def test_without_limits_on_jobs_slurms_default_qos_is_unchanged() -> None:
     assert entities(cluster_at(INVENTORY / "santos-dumont"))["qos"] == {}
 
 
@@ -261,6 +261,6 @@ def test_a_partition_cannot_raise_the_number_of_submitted_jobs(tmp_path: Path) -
     }
 
 
-def test_a_partition_of_jobs_with_gpus_holds_that_in_slurmctld_too(tmp_path: Path) -> None:
+def test_a_partition_for_jobs_with_gpus_enforces_that_in_slurmctld_too(tmp_path: Path) -> None:
     qos = entities(changed(SMALL, tmp_path, ("tier: 10", "tier: 10\n    without_gpu: all")))["qos"]
     assert qos["partition-red"]["MinTRES"] == {"gres/gpu": 1}

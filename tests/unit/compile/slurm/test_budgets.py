@@ -54,7 +54,7 @@ def test_the_refusal_names_the_budget_and_the_price(project: Plugin) -> None:
 
 
 @pytest.mark.promise("SDU-027")
-def test_who_may_have_to_wait_for_running_jobs_is_told(project: Plugin) -> None:
+def test_a_user_whose_job_may_wait_for_running_jobs_gets_a_message(project: Plugin) -> None:
     accepted, told = ask(project, time_limit=15, **WHOLE)
     assert accepted
     assert (
@@ -80,20 +80,20 @@ def test_who_may_have_to_wait_for_running_jobs_is_told(project: Plugin) -> None:
         ({"time_limit": 60, "array_inx": "0-40:4,50%2"}, "12.00"),
     ],
 )
-def test_a_job_is_priced_by_the_most_that_it_may_get(project: Plugin, fields: dict[str, Any], cost: str) -> None:
+def test_a_job_is_priced_by_its_largest_possible_allocation(project: Plugin, fields: dict[str, Any], cost: str) -> None:
     accepted, told = ask(project, **fields)
     assert not accepted
     assert f"may cost up to {cost} UA" in told
 
 
-def test_a_part_for_a_user_is_for_that_user(project: Plugin) -> None:
+def test_a_budget_of_a_user_limits_that_user(project: Plugin) -> None:
     assert ask(project, time_limit=5, **WHOLE) == (True, "")
     accepted, told = ask(project, time_limit=5, user_name="bob", **WHOLE)
     assert not accepted
     assert told.startswith("User bob has 2.00 UA left of its budget of 2.00 UA")
 
 
-def test_an_account_below_is_charged_to_the_one_above_and_others_to_none(project: Plugin) -> None:
+def test_an_account_is_charged_to_the_budget_above_it(project: Plugin) -> None:
     assert "Account red has" in ask(project, account="Part", time_limit=30, **WHOLE)[1]
     assert ask(project, account="blue", time_limit=2880, **WHOLE) == (True, "")
 
@@ -115,7 +115,9 @@ def test_a_change_is_priced_and_a_running_job_is_left_alone(project: Plugin) -> 
 
 
 @pytest.mark.parametrize("text", [None, "", "red\t\n", LINES, f"1\n{LINES}"])
-def test_without_a_fresh_file_slurm_itself_has_to_do(project: Plugin, tmp_path: Path, text: str | None) -> None:
+def test_without_a_fresh_file_the_plugin_accepts_and_slurm_decides(
+    project: Plugin, tmp_path: Path, text: str | None
+) -> None:
     (tmp_path / "budgets").unlink()
     if text is not None:
         (tmp_path / "budgets").write_text(text)
@@ -128,7 +130,7 @@ def test_a_job_without_an_end_is_refused(project: Plugin) -> None:
 
 
 @pytest.mark.promise("SDU-027")
-def test_slurm_never_forgets_what_was_used_and_every_job_has_an_end() -> None:
+def test_usage_never_decays_and_every_job_has_a_time_limit() -> None:
     cluster = cluster_at(INVENTORY / "santos-dumont")
     text = slurm_conf(cluster)
     for line in ("PriorityDecayHalfLife=0", "PriorityUsageResetPeriod=NONE", "PriorityCalcPeriod=1"):
@@ -142,7 +144,7 @@ def test_slurm_never_forgets_what_was_used_and_every_job_has_an_end() -> None:
     assert "DefaultTime" not in others
 
 
-def test_heads_have_the_table_and_controllers_what_tells_the_plugin() -> None:
+def test_heads_have_the_table_and_controllers_the_file_for_the_plugin() -> None:
     cluster = cluster_at(INVENTORY / "santos-dumont")
     paths = {name: {file.path for file in files_of(cluster, node, "budgets")} for name, node in cluster.nodes.items()}
     assert COMMAND in paths["login"]
@@ -211,7 +213,7 @@ def test_types_have_prices_in_slurm_conf(tmp_path: Path) -> None:
     assert "TRESBillingWeights=CPU=1.0 " in conf
 
 
-def test_a_partition_that_gives_whole_nodes_is_priced_for_whole_nodes(tmp_path: Path) -> None:
+def test_a_partition_of_whole_nodes_is_priced_for_whole_nodes(tmp_path: Path) -> None:
     queue = '{name: nvidia_dev, nodes: "@gpu:k40", '
     cluster = changed(INVENTORY / "santos-dumont", tmp_path, (queue, f"{queue}exclusive: job, "))
     found = prices(cluster)

@@ -41,7 +41,7 @@ def rows(text: str, key: str) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.promise("SKY-184", "SKY-145")
-def test_gpus_and_logical_cpus_are_what_is_handed_out(skynet: Cluster) -> None:
+def test_gpus_and_logical_cpus_are_allocated(skynet: Cluster) -> None:
     text = slurm_conf(skynet)
     said = settings(text)
     assert (said["SelectType"], said["SelectTypeParameters"]) == ("select/cons_tres", "CR_CPU_Memory")
@@ -85,7 +85,7 @@ def test_owners_take_gpus_back_by_partition(skynet: Cluster) -> None:
         ("overcap", 2880, 10, {"AllowAccounts": "overcap", "GraceTime": "300"}),
     ],
 )
-def test_partitions(skynet: Cluster, name: str, minutes: int, tier: int, rest: dict[str, str]) -> None:
+def test_partitions_have_their_keys(skynet: Cluster, name: str, minutes: int, tier: int, rest: dict[str, str]) -> None:
     row = rows(slurm_conf(skynet), "PartitionName")[name]
     assert (row.pop("MaxTime"), row.pop("PriorityTier"), row.pop("State")) == (str(minutes), str(tier), "UP")
     assert row.pop("Default") == ("YES" if name == "short" else "NO")
@@ -97,7 +97,7 @@ def test_partitions(skynet: Cluster, name: str, minutes: int, tier: int, rest: d
 
 
 @pytest.mark.promise("SKY-103", "SKY-187")
-def test_both_ways_to_ask_for_a_queue_hold_at_once(skynet: Cluster) -> None:
+def test_a_queue_can_be_requested_as_a_partition_and_as_a_qos(skynet: Cluster) -> None:
     """`-p hoffman-lab --qos=short`, `-p short`, `-p short,user-overcap`, `-p overcap -A overcap`."""
     partitions = rows(slurm_conf(skynet), "PartitionName")
     assert {"debug", "short", "long", "user-overcap", "overcap", "hoffman-lab"} <= set(partitions)
@@ -120,7 +120,7 @@ def test_every_lab_has_a_partition_and_no_other_lab_may_use_it(skynet: Cluster) 
 
 
 @pytest.mark.promise("SKY-005", "SKY-132", "SKY-150", "SKY-188")
-def test_nodes(skynet: Cluster) -> None:
+def test_nodes_have_their_keys(skynet: Cluster) -> None:
     nodes = rows(slurm_conf(skynet), "NodeName")
     assert len(nodes) == 36
     assert sum(int(row["CPUs"]) for row in nodes.values()) == 2056
@@ -148,13 +148,13 @@ def test_a_job_on_all_gpus_of_a_node_fits_its_memory(skynet: Cluster) -> None:
         assert int(row["Gres"].rpartition(":")[2]) * each <= int(row["RealMemory"])
 
 
-def test_the_backup_stands_second(skynet: Cluster) -> None:
+def test_the_backup_controller_is_second(skynet: Cluster) -> None:
     hosts = [line for line in slurm_conf(skynet).splitlines() if line.startswith("SlurmctldHost=")]
     assert hosts == ["SlurmctldHost=marvin(10.66.2.1)", "SlurmctldHost=vicki(10.66.2.2)"]
 
 
 @pytest.mark.promise("SKY-188")
-def test_device_files(skynet: Cluster) -> None:
+def test_device_files_are_listed(skynet: Cluster) -> None:
     text = gres_conf(skynet)
     assert "NodeName=vicki Name=gpu Type=titan_x File=/dev/nvidia[0-3] Cores=0-23\n" in text
     assert "NodeName=a40-[01-04] Name=gpu Type=a40 File=/dev/nvidia[0-7] Cores=0-127\n" in text
@@ -162,7 +162,7 @@ def test_device_files(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-036", "SKY-132")
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
-def test_each_gpu_keeps_cpus_where_slurm_can(tmp_path: Path, version: str) -> None:
+def test_each_gpu_keeps_cpus_if_the_release_supports_it(tmp_path: Path, version: str) -> None:
     cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"))
     row = rows(slurm_conf(cluster), "NodeName")["gpu-1"]
     keeps = version != "22.05"
@@ -172,7 +172,7 @@ def test_each_gpu_keeps_cpus_where_slurm_can(tmp_path: Path, version: str) -> No
 
 
 @pytest.mark.promise("SKY-036")
-def test_no_neighbour_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) -> None:
+def test_no_other_job_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) -> None:
     """Checked for each node: whatever other jobs request, the last GPU keeps its CPUs and its default memory."""
     default, most = skynet.scheduler.default_memory.per_gpu, skynet.scheduler.max_memory
     assert default
@@ -220,7 +220,7 @@ NO_GPUS = (
     ],
     ids=["as it is", "no labs", "no GPUs", "no memory for each GPU"],
 )
-def test_jobs_without_gpus_stand_lower_only_where_labs_own_gpus_and_both_kinds_of_jobs_have_a_default(
+def test_jobs_without_gpus_have_a_lower_priority_only_if_labs_own_gpus_and_both_kinds_have_a_default(
     changes: Sequence[tuple[str, str]], two_kinds: bool, tmp_path: Path
 ) -> None:
     cluster = changed(SMALL, tmp_path, *changes)
@@ -232,7 +232,7 @@ LEND = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow
 
 
 @pytest.mark.parametrize(("last", "seconds"), [("2", []), ("59", []), ("60", ["3"]), ("240", ["12"])])
-def test_backfill_has_time_for_its_whole_queue_on_many_nodes(last: str, seconds: list[str], tmp_path: Path) -> None:
+def test_backfill_covers_its_whole_queue_on_many_nodes(last: str, seconds: list[str], tmp_path: Path) -> None:
     cluster = changed(
         SMALL,
         tmp_path,
@@ -247,7 +247,7 @@ def test_backfill_has_time_for_its_whole_queue_on_many_nodes(last: str, seconds:
 
 
 @pytest.mark.promise("SKY-205")
-def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
+def test_a_switch_allows_labs_own_accounts_in_overcap(tmp_path: Path) -> None:
     overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"
     for switch, allowed in (("", "pot"), (", allow_lab_accounts: true", "pot,red,blue")):
         cluster = changed(
@@ -260,7 +260,7 @@ def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
         assert rows(slurm_conf(cluster), "PartitionName")["overcap"]["AllowAccounts"] == allowed
 
 
-def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
+def test_two_types_of_one_node_have_consecutive_device_numbers(tmp_path: Path) -> None:
     mixed = changed(
         SMALL,
         tmp_path,
@@ -290,13 +290,13 @@ def test_nodes_by_their_full_names(tmp_path: Path) -> None:
     assert cluster.select("gpu-1") == {"gpu-1"}
 
 
-def test_without_preemptable_partitions_nothing_speaks_of_it(tmp_path: Path) -> None:
+def test_without_preemptable_partitions_no_key_of_preemption_is_set(tmp_path: Path) -> None:
     text = slurm_conf(changed(SMALL, tmp_path))
     assert "Preempt" not in text
     assert "GraceTime" not in text
 
 
-def test_what_a_partition_may_say(tmp_path: Path) -> None:
+def test_every_key_of_a_partition_is_written(tmp_path: Path) -> None:
     cluster = changed(
         SMALL,
         tmp_path,
@@ -331,7 +331,7 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
     return changed(SMALL, tmp_path / version, ("default_partition: all", scheduler), ("scheduler:", slurm))
 
 
-def test_versions_differ_where_they_must(tmp_path: Path) -> None:
+def test_releases_differ_only_where_necessary(tmp_path: Path) -> None:
     """22.05 has no rate limit for requests, reserves no CPUs for GPUs, and detects its cgroup version itself."""
     old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
     for cluster in (middle, new):
@@ -349,7 +349,7 @@ def test_versions_differ_where_they_must(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_who_holds_files(version: str, tmp_path: Path) -> None:
+def test_only_the_nodes_that_need_slurm_conf_have_it(version: str, tmp_path: Path) -> None:
     cluster = changed(
         SMALL,
         tmp_path,
@@ -374,7 +374,7 @@ def test_who_holds_files(version: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("cgroup", ["v1", "v2"])
-def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: Path) -> None:
+def test_every_release_constrains_devices_and_memory(version: str, cgroup: str, tmp_path: Path) -> None:
     cluster = of_version(tmp_path, version)
     twin = stand_in(cluster, cgroup="v1" if cgroup == "v1" else "v2")
     said = settings(cgroup_conf(twin))
@@ -385,12 +385,12 @@ def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: 
     assert settings(cgroup_conf(cluster))["ConstrainCores"] == "yes"
 
 
-def test_a_cluster_without_a_fence_says_so() -> None:
+def test_a_cluster_without_device_constraints_is_written_so() -> None:
     assert settings(cgroup_conf(cluster_at(INVENTORY / "arandu")))["ConstrainDevices"] == "no"
 
 
 @pytest.mark.parametrize("folder", INVENTORIES)
-def test_no_file_has_a_hole(folder: str) -> None:
+def test_no_file_has_an_empty_value(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
     for either in (cluster, twin):
@@ -407,7 +407,7 @@ def test_no_file_has_a_hole(folder: str) -> None:
                 assert file.path.startswith(("/etc/", "/usr/local/", "/usr/libexec/gpupool/"))
 
 
-def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluster) -> None:
+def test_the_arbiter_has_memory_for_the_maximum_number_of_jobs(skynet: Cluster) -> None:
     unit, conf = (
         next(file.text for file in files_for(skynet, skynet.controllers[0]) if file.path == path)
         for path in ("/etc/systemd/system/gpupool-arbiter.service", "/etc/slurm/slurm.conf")
@@ -417,12 +417,12 @@ def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluste
     assert int(mib) * 1024 // int(jobs) >= 80
 
 
-def test_a_feature_that_is_the_gpus_name_stands_once(tmp_path: Path) -> None:
+def test_a_feature_with_the_gpus_name_is_written_once(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path, ("gpus: {a40: 8}", "gpus: {a40: 8}, features: [a40, big]"))
     assert "Feature=a40,big " in slurm_conf(cluster)
 
 
-def test_a_partitions_default_time_goes_before_the_clusters(tmp_path: Path) -> None:
+def test_the_default_time_of_a_partition_overrides_that_of_the_cluster(tmp_path: Path) -> None:
     own = ("tier: 10", "tier: 10\n    default_time: 1h")
     lines = slurm_conf(changed(SMALL, tmp_path, own, ("scheduler: {", "scheduler: {default_time: 3h, "))).splitlines()
     times = {line.split()[0]: line for line in lines if line.startswith("PartitionName=")}
@@ -430,6 +430,6 @@ def test_a_partitions_default_time_goes_before_the_clusters(tmp_path: Path) -> N
     assert " MaxTime=240 DefaultTime=60 " in times["PartitionName=red"]
 
 
-def test_the_clusters_default_time_ends_where_a_partition_ends(tmp_path: Path) -> None:
+def test_the_clusters_default_time_is_limited_by_that_of_the_partition(tmp_path: Path) -> None:
     text = slurm_conf(changed(SMALL, tmp_path, ("scheduler: {", "scheduler: {default_time: 1d, ")))
     assert " MaxTime=240 DefaultTime=240 " in text

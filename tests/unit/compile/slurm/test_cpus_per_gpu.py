@@ -14,7 +14,7 @@ MOST = "max_cpus_per_gpu: {default: 7, a40: 15}"
 TI = {"tres_per_node": "gres/gpu:2080_ti:1"}
 
 
-def test_slurm_gives_them_by_default(tmp_path: Path) -> None:
+def test_slurm_allocates_them_by_default(tmp_path: Path) -> None:
     instead = {"name: long, nodes": "name: long, default_cpus_per_gpu: 4, nodes"}
     lines = slurm_conf(pool(tmp_path, "default_cpus_per_gpu: 6", instead=instead)).splitlines()
     assert "DefCpuPerGPU=6" in lines
@@ -51,7 +51,7 @@ def test_slurm_gives_them_by_default(tmp_path: Path) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("lua", LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_a_job_has_no_more_than_the_most(
+def test_a_job_with_too_many_cpus_per_gpu_is_refused(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], refused: str | None
 ) -> None:
     answer = plugin(tmp_path, MOST, lua).submit(**asked)
@@ -59,7 +59,7 @@ def test_a_job_has_no_more_than_the_most(
     assert not refused or refused in answer.told[0]
 
 
-def test_nor_by_a_change(tmp_path: Path) -> None:
+def test_a_change_to_too_many_cpus_per_gpu_is_refused(tmp_path: Path) -> None:
     asked, small = plugin(tmp_path, MOST), {**TI, "min_nodes": 1, "min_cpus": 7, "cpus_per_task": 7, "num_tasks": 1}
     assert not asked.modify({"cpus_per_task": 8}, small).accepted
     assert not asked.modify({"min_cpus": 8}, {**small, "num_tasks": 8, "cpus_per_task": 1}).accepted
@@ -80,7 +80,7 @@ def test_nor_by_a_change(tmp_path: Path) -> None:
         (None, 8, False),
     ],
 )
-def test_cpus_by_default_count_with_their_memory(
+def test_default_cpus_count_with_their_memory(
     tmp_path: Path, partition: str | None, memory: int, accepted: bool
 ) -> None:
     instead = {"name: long, nodes": "name: long, default_cpus_per_gpu: 4, nodes"}
@@ -89,4 +89,4 @@ def test_cpus_by_default_count_with_their_memory(
     by_cpu = {**TI, "partition": partition, "min_mem_per_cpu": memory * 1024}
     asked = Plugin(text, LUAS[0], PARTITIONS)
     assert asked.submit(**by_cpu).accepted is accepted
-    assert asked.submit(**by_cpu, cpus_per_task=3).accepted, "one that requests CPUs has those"
+    assert asked.submit(**by_cpu, cpus_per_task=3).accepted, "a requested number of CPUs overrides the default"

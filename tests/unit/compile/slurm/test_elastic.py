@@ -32,14 +32,14 @@ def cloudy(tmp_path: Path) -> Cluster:
 
 
 @pytest.mark.promise("GCP-033")
-def test_nodes_of_a_cloud_sleep_also_in_a_testbed() -> None:
+def test_nodes_of_a_cloud_are_elastic_in_a_testbed_too() -> None:
     cluster = cluster_at(INVENTORY / "gcp-slurm")
     for each in (cluster, stand_in(cluster, cgroup="v2")):
         assert {row["State"] for row in rows(slurm_conf(each), "NodeName").values()} == {"CLOUD"}
         assert each.cloud
 
 
-def test_only_elastic_nodes_sleep(cloudy: Cluster) -> None:
+def test_only_elastic_nodes_are_suspended(cloudy: Cluster) -> None:
     text = slurm_conf(cloudy)
     assert {name: row["State"] for name, row in rows(text, "NodeName").items()} == {
         "gpu-1": "CLOUD",
@@ -53,7 +53,7 @@ def test_only_elastic_nodes_sleep(cloudy: Cluster) -> None:
     assert said["PrivateData"] == "cloud", "users see nodes that are off"
 
 
-def test_who_waits_for_others_to_start_has_the_time() -> None:
+def test_the_resume_timeout_includes_the_wait_for_other_starts() -> None:
     cluster = cluster_at(INVENTORY / "gcp-slurm")
     assert cluster.cloud
     assert cluster.cloud.starting == 2
@@ -61,14 +61,14 @@ def test_who_waits_for_others_to_start_has_the_time() -> None:
     assert parameters(replace(cluster, policies=without))["ResumeTimeout"] == str(2 * cluster.cloud.boot_timeout)
 
 
-def test_a_cluster_without_elastic_nodes_has_nothing_of_it(tmp_path: Path) -> None:
+def test_a_cluster_without_elastic_nodes_has_no_keys_or_files_for_them(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path)
     assert "Suspend" not in slurm_conf(cluster)
     assert not any(files_of(cluster, node, "elastic") for node in cluster.nodes.values())
     assert not any("python3-libcloud" in packages_for(cluster, node) for node in cluster.nodes.values())
 
 
-def test_the_program_is_on_controllers_and_the_check_on_nodes_that_sleep(cloudy: Cluster) -> None:
+def test_the_program_is_on_controllers_and_the_check_on_elastic_nodes(cloudy: Cluster) -> None:
     files = {
         name: {file.path: file for file in files_of(cloudy, node, "elastic")} for name, node in cloudy.nodes.items()
     }
@@ -81,7 +81,7 @@ def test_the_program_is_on_controllers_and_the_check_on_nodes_that_sleep(cloudy:
     assert said["machines"] == {"gpu-1": "gpu-1"}
 
 
-def test_a_stamp_changes_with_the_node_and_with_nothing_else(cloudy: Cluster, tmp_path: Path) -> None:
+def test_a_stamp_changes_with_the_files_of_the_node_only(cloudy: Cluster, tmp_path: Path) -> None:
     before = dict(stamps(cloudy))
     assert list(before) == ["gpu-1"]
     # limits are slurmdbd's; a user exists on every node
@@ -98,7 +98,7 @@ def test_a_stamp_changes_with_the_node_and_with_nothing_else(cloudy: Cluster, tm
 
 
 @pytest.mark.parametrize(("path", "power"), [(RESUME, "on"), (SUSPEND, "off")])
-def test_what_slurmctld_runs_writes_a_wish_for_each_node(
+def test_the_programs_of_slurmctld_write_a_request_for_each_node(
     cloudy: Cluster, tmp_path: Path, path: str, power: str
 ) -> None:
     text = next(file.text for file in files_of(cloudy, cloudy.nodes["ctl"], "elastic") if file.path == path)

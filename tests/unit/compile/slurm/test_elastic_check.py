@@ -43,32 +43,32 @@ def starts(node: Path, slurm: str, answers: bool = True) -> tuple[bool, str]:
     return done.returncode == 0, (node / "told").read_text().strip()
 
 
-def test_a_node_that_is_as_it_shall_be_starts(node: Path) -> None:
+def test_a_node_with_the_current_stamp_starts(node: Path) -> None:
     assert starts(node, "MIXED+CLOUD+POWERING_UP  Comment=x Extra=aa11 ") == (True, "")
 
 
-def test_one_that_is_older_is_marked_once_and_does_not_start(node: Path) -> None:
+def test_an_outdated_node_is_marked_once_and_does_not_start(node: Path) -> None:
     marked = f"update nodename={NODE} state=down reason={STALE}"
     assert starts(node, "MIXED+CLOUD+POWERING_UP Extra=bb22") == (False, marked)
     assert starts(node, f"DOWN+CLOUD+POWERING_UP Reason={STALE} [root@now] Extra=bb22") == (False, "")
 
 
-def test_while_an_apply_is_there_it_starts(node: Path) -> None:
+def test_during_an_apply_a_node_starts(node: Path) -> None:
     with (node / "lock").open("w") as lock:
-        assert starts(node, "MIXED+CLOUD Extra=bb22")[0] is False, "one that has ended holds nothing"
+        assert starts(node, "MIXED+CLOUD Extra=bb22")[0] is False, "an apply that has ended holds no lock"
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert starts(node, "MIXED+CLOUD Extra=bb22") == (True, "")
 
 
-def test_it_waits_for_a_controller(node: Path) -> None:
+def test_without_a_controller_the_check_fails_and_is_repeated(node: Path) -> None:
     assert starts(node, "", answers=False) == (False, "")
 
 
 @pytest.mark.parametrize("missing", ["stamp", "conf"])
-def test_one_that_was_never_applied_to_starts(node: Path, missing: str) -> None:
+def test_a_node_without_a_stamp_starts(node: Path, missing: str) -> None:
     (node / missing).unlink()
     assert starts(node, "MIXED+CLOUD Extra=bb22") == (True, "")
 
 
-def test_nothing_is_wanted_of_one_that_slurm_does_not_know_yet(node: Path) -> None:
+def test_a_node_without_a_stamp_in_slurm_starts(node: Path) -> None:
     assert starts(node, "IDLE+CLOUD ") == (True, "")

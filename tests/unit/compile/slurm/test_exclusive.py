@@ -22,14 +22,14 @@ def lua(request: pytest.FixtureRequest) -> ModuleType:
     return module
 
 
-def test_slurm_gives_them(tmp_path: Path) -> None:
+def test_slurm_conf_allocates_whole_nodes(tmp_path: Path) -> None:
     conf = slurm_conf(pool(tmp_path, instead=WHOLE))
     assert [" OverSubscribe=EXCLUSIVE " in line for line in conf.splitlines() if line.startswith("PartitionName")] == [
         *(False, True, False, False, False),
     ]
 
 
-def test_or_to_one_user_at_a_time(tmp_path: Path) -> None:
+def test_slurm_conf_allocates_nodes_to_one_user_at_a_time(tmp_path: Path) -> None:
     changes = [("tier: 10", "exclusive: user"), ("contributed_gpus: 10", "contributed_gpus: 16")]
     changes += [("  - {name: blue, kind: lab, gid: 5002, contributed_gpus: 6}\n", "")]
     assert slurm_conf(changed(SMALL, tmp_path, *changes)).count(" ExclusiveUser=YES ") == 1
@@ -54,7 +54,7 @@ def test_a_job_has_all_memory_of_its_whole_nodes(
     assert asked.submit(partition=partition, shared=0, **GPU).set == given, "--exclusive gets the default of its GPUs"
 
 
-def test_nothing_limits_what_a_whole_node_has(tmp_path: Path, lua: ModuleType) -> None:
+def test_a_job_on_whole_nodes_has_no_limits_per_gpu_or_cpu(tmp_path: Path, lua: ModuleType) -> None:
     limits = "max_memory: {per_gpu: 45G, per_cpu: 4G}, max_cpus_per_gpu: {default: 7}"
     text = job_submit_lua(pool(tmp_path, limits, instead=WHOLE))
     assert text is not None
@@ -72,14 +72,14 @@ def test_nothing_limits_what_a_whole_node_has(tmp_path: Path, lua: ModuleType) -
         assert asked.modify({"partition": "long"}, {"partition": "short", **GPU, **fields}).accepted
 
 
-def test_without_a_default_memory_slurm_gives_all_of_it(tmp_path: Path) -> None:
+def test_without_a_default_memory_slurm_allocates_all_of_it(tmp_path: Path) -> None:
     changes = [("default_memory: {per_gpu: 30G, per_cpu: 2G}, ", ""), ("tier: 10", "exclusive: job")]
     text = job_submit_lua(changed(SMALL, tmp_path, *changes))
     assert text is not None
     assert not {"whole_memory", "memory_per_cpu"} & {*Plugin(text, LUAS[0]).rules}
 
 
-def test_where_all_nodes_are_given_whole_no_job_has_neighbours(tmp_path: Path) -> None:
+def test_where_all_nodes_are_allocated_whole_no_share_is_required(tmp_path: Path) -> None:
     """Neither CPUs for each GPU nor a default memory is required then."""
     bare = (SMALL / "inventory.yml").read_text()
     for old, new in {

@@ -23,7 +23,7 @@ def line(name: str, machine: str | None, address: str | None, rest: str) -> str:
 
 
 @given(st.lists(NODES, max_size=12))
-def test_folded_lines_mean_what_they_mean_in_a_line_each(nodes: list[tuple[str, str | None, str | None, str]]) -> None:
+def test_folded_lines_mean_the_same_as_separate_lines(nodes: list[tuple[str, str | None, str | None, str]]) -> None:
     plain = [line(*node) for node in nodes]
     folded = [unfolded for line in node_lines(plain) for unfolded in unfold(line)]
     assert folded == plain
@@ -35,7 +35,7 @@ def unfold(folded: str) -> list[str]:
     return [" ".join(f"{key}={value}" for key, value in row.items()).replace("two_words", "two words") for row in rows]
 
 
-def test_who_differs_in_anything_has_a_line_of_its_own() -> None:
+def test_a_node_that_differs_has_a_separate_line() -> None:
     same = "CPUs=8 State=UNKNOWN"
     lines = [f"NodeName=a{number} NodeAddr=10.0.0.{number} {same}" for number in (1, 2)]
     assert node_lines(lines) == [f"NodeName=a[1-2] NodeAddr=10.0.0.[1-2] {same}"]

@@ -44,14 +44,14 @@ def slices(folder: Path) -> Cluster:
     )  # fmt: skip
 
 
-def test_slices_are_found_by_nvml(tmp_path: Path) -> None:
+def test_slices_are_detected_by_nvml(tmp_path: Path) -> None:
     cluster = slices(tmp_path)
     assert lines(cluster) == ["NodeName=gpu-[1-2] AutoDetect=nvml"]
     assert " Gres=gpu:h100:1,gpu:h100_1g.10gb:9 " in slurm_conf(cluster)
     assert "AccountingStorageTRES=gres/gpu,gres/gpu:h100,gres/gpu:h100_1g.10gb\n" in slurm_conf(cluster)
 
 
-def test_a_slice_whose_files_are_named_has_them_all(tmp_path: Path) -> None:
+def test_a_slice_with_named_device_files_has_them_all(tmp_path: Path) -> None:
     files = [
         f"/dev/nvidia0,/dev/nvidia-caps/nvidia-cap{number},/dev/nvidia-caps/nvidia-cap{number + 1}"
         for number in (21, 30)
@@ -64,7 +64,7 @@ def test_a_slice_whose_files_are_named_has_them_all(tmp_path: Path) -> None:
     assert cluster.nodes["gpu-1"].nvidia_minors == [0]
 
 
-def test_a_testbed_names_files_that_stand_in_for_what_nvml_finds(tmp_path: Path) -> None:
+def test_a_testbed_lists_device_files_in_place_of_nvmls(tmp_path: Path) -> None:
     cluster = slices(tmp_path)
     twin = stand_in(cluster, cgroup="v2")
     said = lines(twin)
@@ -77,7 +77,7 @@ def test_a_testbed_names_files_that_stand_in_for_what_nvml_finds(tmp_path: Path)
     assert set(",".join(line.rpartition("=")[2] for line in said).split(",")) == made.keys()
 
 
-def test_a_testbed_allows_each_device_file_that_stands_in(tmp_path: Path) -> None:
+def test_a_testbed_allows_each_fake_device_file(tmp_path: Path) -> None:
     for number, (types, gpus) in enumerate((
         ("mi210: {models: [MI210], vendor: amd}", "gpus: {mi210: 8}"),
         (f"h100: {{models: [H100]}}\n  {SLICE}, autodetect: nvml}}", "gpus: {h100_1g.10gb: 3}"),
@@ -91,7 +91,7 @@ def test_a_testbed_allows_each_device_file_that_stands_in(tmp_path: Path) -> Non
             assert f"c 195:{minor} rwm" in words
 
 
-def test_what_nvml_would_find_is_no_promise_of_how_many_gpus_there_are(tmp_path: Path) -> None:
+def test_slices_that_nvml_detects_are_not_counted_by_the_health_check(tmp_path: Path) -> None:
     cluster = inventory(tmp_path, f"h100: {{models: [H100]}}\n  {SLICE}, autodetect: nvml}}", "gpus: {h100_1g.10gb: 9}")
     node = cluster.nodes["gpu-1"]
     assert not has_check(cluster, node)
@@ -107,12 +107,12 @@ def test_gpus_of_amd_are_render_nodes_and_have_no_nvidia_driver(tmp_path: Path) 
     assert driver_for(cluster, node) is None
 
 
-def test_gpus_of_intel_are_found_by_oneapi(tmp_path: Path) -> None:
+def test_gpus_of_intel_are_detected_by_oneapi(tmp_path: Path) -> None:
     cluster = inventory(tmp_path, "max: {models: [Max 1550], vendor: intel, autodetect: oneapi}", "gpus: {max: 8}")
     assert lines(cluster) == ["NodeName=gpu-[1-2] AutoDetect=oneapi"]
 
 
-def test_a_mixed_host_says_which_device_is_which(tmp_path: Path) -> None:
+def test_a_node_of_two_types_lists_the_device_files_of_each(tmp_path: Path) -> None:
     cluster = inventory(
         tmp_path, f"{TYPE}\n  v100: {{models: [V100]}}",
         "gpus: {a40: 2, v100: 2}, devices: {a40: [/dev/nvidia0, /dev/nvidia3], v100: [/dev/nvidia1, /dev/nvidia2]}",
@@ -123,7 +123,7 @@ def test_a_mixed_host_says_which_device_is_which(tmp_path: Path) -> None:
     ]
 
 
-def test_resources_of_the_sites_own_are_counted_and_nothing_more(tmp_path: Path) -> None:
+def test_other_resources_of_a_site_are_only_counted(tmp_path: Path) -> None:
     cluster = inventory(tmp_path, TYPE, f"{GPUS}, gres: {{scratch: 500}}")
     assert "NodeName=gpu-[1-2] Name=scratch Count=500 Flags=CountOnly" in lines(cluster)
     text = slurm_conf(cluster)
@@ -132,12 +132,12 @@ def test_resources_of_the_sites_own_are_counted_and_nothing_more(tmp_path: Path)
     assert "AccountingStorageTRES=gres/gpu,gres/gpu:a40,gres/scratch\n" in text
 
 
-def test_one_name_with_two_memory_sizes_has_a_feature_for_each(tmp_path: Path) -> None:
+def test_a_model_with_two_memory_sizes_has_a_feature_for_each(tmp_path: Path) -> None:
     cluster = inventory(tmp_path, TYPE, f"{GPUS}, gpu_memory: {{a40: 80G}}")
     assert cluster.nodes["gpu-1"].features == ("a40", "a40_80g")
 
 
-def test_a_rehearsal_names_files_in_the_place_of_what_slurmd_would_find(tmp_path: Path) -> None:
+def test_a_rehearsal_lists_device_files_in_place_of_autodetection(tmp_path: Path) -> None:
     cluster = slices(tmp_path)
     production = compiled(cluster)
     place = place_of(cluster, "24.11")
@@ -155,7 +155,7 @@ def test_a_rehearsal_names_files_in_the_place_of_what_slurmd_would_find(tmp_path
     assert "mkdir -p /dev/nvidia-caps\n" in made
 
 
-def test_device_files_that_are_guessed_are_not_counted_by_the_health_check(tmp_path: Path) -> None:
+def test_guessed_device_files_are_not_counted_by_the_health_check(tmp_path: Path) -> None:
     """Only the driver knows the device files of slices: if they were counted, they would drain a healthy node."""
     slices(tmp_path / "slices")
     health = ("scheduler:", "slurm: {health: {}}\nscheduler:")

@@ -25,13 +25,13 @@ def node_line(cluster: Cluster) -> dict[str, str]:
     return dict(word.split("=", 1) for word in line.split())
 
 
-def test_threads_are_handed_out_one_by_one_whatever_is_said_of_cores(tmp_path: Path) -> None:
+def test_by_default_single_threads_are_allocated(tmp_path: Path) -> None:
     line = node_line(changed(SMALL, tmp_path, (BOX, CORES)))
     assert line["CPUs"] == "64"
     assert not {"Sockets", "CoresPerSocket", "ThreadsPerCore"} & line.keys()
 
 
-def test_whole_cores_are_handed_out_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_whole_cores_are_allocated_on_request(tmp_path: Path) -> None:
     cluster = changed(
         SMALL, tmp_path, (BOX, CORES), (SCHEDULER, f"{SCHEDULER}allocate: core, one_task_per_core: true, ")
     )
@@ -40,7 +40,7 @@ def test_whole_cores_are_handed_out_where_they_are_asked_for(tmp_path: Path) -> 
     assert "SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n" in slurm_conf(cluster)
 
 
-def test_cpus_that_gpus_keep_are_whole_cores_of_one_socket(tmp_path: Path) -> None:
+def test_the_cpus_of_gpus_are_whole_cores_of_one_socket(tmp_path: Path) -> None:
     kept = (BOX, f"{CORES}, cpus_kept_per_gpu: 6")
     cluster = changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: core, "))
     line = node_line(cluster)
@@ -50,7 +50,7 @@ def test_cpus_that_gpus_keep_are_whole_cores_of_one_socket(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("unit", "fields"), [("thread", ("1", "64", "1", "4")), ("core", ("2", "16", "2", "2"))])
-def test_cores_for_the_system_are_kept_with_all_their_threads(
+def test_cores_for_the_system_are_reserved_with_all_their_threads(
     unit: str, fields: tuple[str, ...], tmp_path: Path
 ) -> None:
     kept = (BOX, f"{CORES}, cores_kept: 2, memory_kept: 8G")
@@ -60,22 +60,22 @@ def test_cores_for_the_system_are_kept_with_all_their_threads(
     assert line["MemSpecLimit"] == "8192"
 
 
-def test_disk_weight_and_architecture(tmp_path: Path) -> None:
+def test_disk_weight_and_architecture_are_written(tmp_path: Path) -> None:
     line = node_line(changed(SMALL, tmp_path, (BOX, f"{BOX}, local_disk: 1.5T, weight: 0, arch: aarch64")))
     assert (line["TmpDisk"], line["Weight"], line["Feature"]) == ("1572864", "0", "a40,aarch64")
 
 
-def test_measured_memory_is_told_as_it_is(tmp_path: Path) -> None:
+def test_measured_memory_is_written_unchanged(tmp_path: Path) -> None:
     assert node_line(changed(SMALL, tmp_path, ("memory: 512G", "real_memory: 515123M")))["RealMemory"] == "515123"
 
 
-def test_slurm_is_asked_about_jobs_by_all_cpus_of_a_node(tmp_path: Path) -> None:
+def test_requests_to_slurm_count_all_cpus_of_a_node(tmp_path: Path) -> None:
     """slurmctld counts all CPUs, even if no job gets them."""
     cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2"))
     assert {compute_node.cpus for compute_node in compute_nodes(cluster)} == {64}
 
 
-def test_what_no_job_gets_is_in_no_sum(tmp_path: Path) -> None:
+def test_cpus_and_memory_of_the_system_are_in_no_sum(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2, memory_kept: 12G"))
     node = cluster.nodes["gpu-1"]
     assert (node.job_cpus, node.job_memory) == (60, node.memory - 12 * 1024)
@@ -92,11 +92,11 @@ def test_the_only_hardware_is_that_of_all_compute_nodes(tmp_path: Path) -> None:
     assert cluster.select("@hardware:box") == {"gpu-1", "gpu-2"}
 
 
-def test_without_slots_any_number_of_gpus_is_taken(tmp_path: Path) -> None:
+def test_without_slots_any_number_of_gpus_is_accepted(tmp_path: Path) -> None:
     assert changed(SMALL, tmp_path, (", gpu_slots: 8", "")).nodes["gpu-1"].gpu_count == 8
 
 
-def test_containers_claim_the_disk_and_machines_do_not(tmp_path: Path) -> None:
+def test_containers_declare_the_disk_and_machines_do_not(tmp_path: Path) -> None:
     small = "cpus: 2, memory: 1G, gpu_slots: 8, local_disk: 1T"
     changes = [
         (BOX, small),

@@ -103,7 +103,9 @@ def test_no_link_is_followed(node: Node, tmp_path: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize("wrong", ["link", "mode", "owner", "missing"])
-def test_a_place_that_is_not_roots_alone_gives_no_directory(node: Node, tmp_path: Path, wrong: str) -> None:
+def test_below_a_directory_that_root_does_not_own_no_directory_is_created(
+    node: Node, tmp_path: Path, wrong: str
+) -> None:
     if wrong == "mode":
         node.top.chmod(0o777)
     elif wrong == "owner":
@@ -121,7 +123,7 @@ def test_a_place_that_is_not_roots_alone_gives_no_directory(node: Node, tmp_path
 
 
 @needs_root
-def test_a_full_disk_gives_no_directory_and_drains_nothing(node: Node) -> None:
+def test_a_full_disk_means_no_directory_and_no_drained_node(node: Node) -> None:
     node.texts[jobs.PROLOG] = node.texts[jobs.PROLOG].replace("-ge 0 ]", "-ge 999999999 ]")
     node.run(jobs.PROLOG, 7)
     assert "MiB free, less than" in node.logged()
@@ -131,7 +133,7 @@ def test_a_full_disk_gives_no_directory_and_drains_nothing(node: Node) -> None:
 
 
 @needs_root
-def test_what_a_boot_has_ended_goes_and_what_runs_stays(node: Node) -> None:
+def test_directories_of_jobs_before_a_boot_are_removed_and_those_of_running_jobs_kept(node: Node) -> None:
     node.run(jobs.PROLOG, 7)
     node.run(jobs.PROLOG, 8)
     assert {path.name for path in node.top.iterdir()} == {"7", "8"}
@@ -145,7 +147,7 @@ def test_what_a_boot_has_ended_goes_and_what_runs_stays(node: Node) -> None:
 
 
 @needs_root
-def test_a_directory_whose_epilog_never_ran_goes_with_the_next_but_none_of_a_live_job(node: Node) -> None:
+def test_a_directory_without_an_epilog_is_removed_by_the_next_but_none_of_a_running_job(node: Node) -> None:
     for job in (7, 8, 9):
         node.run(jobs.PROLOG, job)
     node.lives(8)
@@ -156,14 +158,14 @@ def test_a_directory_whose_epilog_never_ran_goes_with_the_next_but_none_of_a_liv
 
 
 @needs_root
-def test_a_prolog_that_runs_twice_keeps_what_is_there(node: Node) -> None:
+def test_a_prolog_that_runs_twice_keeps_the_files(node: Node) -> None:
     node.run(jobs.PROLOG, 7)
     (node.top / "7" / "x").write_text("x")
     node.run(jobs.PROLOG, 7)
     assert (node.top / "7" / "x").exists()
 
 
-def test_slurm_conf_names_the_programs_and_the_disk_is_looked_at(tmp_path: Path) -> None:
+def test_slurm_conf_names_the_programs_and_the_health_check_tests_the_disk(tmp_path: Path) -> None:
     cluster = inventory(tmp_path, "path: /local/own, env: SCRATCHDIR, min_free: 2G")
     text = slurm_conf(cluster)
     for key, program in (("Prolog", jobs.PROLOG), ("Epilog", jobs.EPILOG), ("TaskProlog", jobs.TASK_PROLOG)):

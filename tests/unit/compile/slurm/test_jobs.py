@@ -52,14 +52,14 @@ def task(tmp_path: Path) -> Callable[..., list[str]]:
         script = f"exec -a '{title}' {sys.executable} -c 'import subprocess; subprocess.run([\"{program}\"])'"
         env = {"SLURM_JOB_ID": "7", **environment}
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env)
-        assert (done.returncode, done.stderr) == (0, ""), "slurmstepd shows nobody its error output"
+        assert (done.returncode, done.stderr) == (0, ""), "slurmstepd discards error output"
         return done.stdout.splitlines()
 
     return run
 
 
 @pytest.mark.promise("SKY-173")
-def test_a_job_is_told_the_uuids_of_its_gpus(skynet: Cluster, task: Callable[..., list[str]]) -> None:
+def test_a_job_has_the_uuids_of_its_gpus(skynet: Cluster, task: Callable[..., list[str]]) -> None:
     text = programs(skynet, "clippy")[jobs.TASK_PROLOG]
     own = {"CUDA_VISIBLE_DEVICES": "0,1"}
     uuids = "GPU-00000001-aaaa-bbbb-cccc-dddddddddddd,GPU-00000002-aaaa-bbbb-cccc-dddddddddddd"
@@ -68,7 +68,7 @@ def test_a_job_is_told_the_uuids_of_its_gpus(skynet: Cluster, task: Callable[...
     assert step == batch == [f"export NV_GPU={uuids}"], "what another job has left counts for nothing"
 
 
-def test_a_task_without_gpus_is_told_of_none(skynet: Cluster, task: Callable[..., list[str]]) -> None:
+def test_a_task_without_gpus_has_no_uuids(skynet: Cluster, task: Callable[..., list[str]]) -> None:
     text = programs(skynet, "clippy")[jobs.TASK_PROLOG]
     assert task(text) == ["unset NV_GPU"]
     assert task(text, SLURM_JOB_GPUS="0", NV_GPU="GPU-0") == ["unset NV_GPU"], "a step of a job that has some"
@@ -87,7 +87,7 @@ def test_without_a_driver_gpus_have_numbers(tmp_path: Path, task: Callable[..., 
     assert task(text, SLURM_STEP_GPUS="1;id", CUDA_VISIBLE_DEVICES="0,1") == ["unset NV_GPU"]
 
 
-def test_variables_of_the_inventory_are_set_once_a_job(tmp_path: Path, task: Callable[..., list[str]]) -> None:
+def test_variables_of_the_inventory_are_set_once_per_job(tmp_path: Path, task: Callable[..., list[str]]) -> None:
     new = 'environment: {job: {SCRATCH: "/s/{account}/{user}", ODD: "it\'s $HOME `id` \\\\n"}}\nscheduler:'
     text = programs(changed(STORED, tmp_path / "odd", ("scheduler:", new)), "gpu-1")[jobs.TASK_PROLOG]
     me = subprocess.run(["id", "-gn"], capture_output=True, text=True, check=True).stdout.strip()
@@ -98,7 +98,7 @@ def test_variables_of_the_inventory_are_set_once_a_job(tmp_path: Path, task: Cal
 
 
 @pytest.mark.promise("SDU-013")
-def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
+def test_jobs_know_the_directory_of_a_users_space() -> None:
     cluster = cluster_at(INVENTORY / "santos-dumont")
     text = programs(cluster, cluster.having("compute")[0].name)[jobs.TASK_PROLOG]
     assert '"export SCRATCH="/scratch/"$gpupool_account"/"$gpupool_user"' in text
@@ -108,7 +108,7 @@ def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
 # slurm.conf
 
 
-def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, stored: Cluster) -> None:
+def test_slurm_conf_names_only_programs_that_exist(tmp_path: Path, skynet: Cluster, stored: Cluster) -> None:
     always = {"UnkillableStepTimeout", "UnkillableStepProgram"}
     assert set(jobs.parameters(stored)) == always
     for text in (text for path, text in programs(stored, "gpu-1").items() if path != jobs.UNKILLABLE):
@@ -123,7 +123,7 @@ def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, st
     assert programs(skynet, "sky1") == {}
 
 
-def test_a_node_that_is_not_named_keeps_everything(tmp_path: Path) -> None:
+def test_a_job_on_an_unnamed_node_removes_no_file(tmp_path: Path) -> None:
     new = "timers: [{job: shm-clean, when: job-end, where: gpu-1}]\nscheduler:"
     one = changed(STORED, tmp_path, ("scheduler:", new))
     assert "find" in programs(one, "gpu-1")[jobs.EPILOG]
@@ -137,7 +137,7 @@ def test_a_node_that_is_not_named_keeps_everything(tmp_path: Path) -> None:
     ("version", "line"),
     [("24.11", "JobContainerType=job_container/tmpfs"), ("26.05", "NamespaceType=namespace/tmpfs")],
 )
-def test_each_job_has_a_tmp_of_its_own(tmp_path: Path, version: str, line: str) -> None:
+def test_each_job_has_a_private_tmp(tmp_path: Path, version: str, line: str) -> None:
     new = f'environment: {{private_tmp: /local/jobs}}\nslurm: {{version: "{version}"}}\nscheduler:'
     cluster = changed(STORED, tmp_path, ("scheduler:", new))
     assert f"{line}\n" in slurm_conf(cluster)
@@ -201,7 +201,7 @@ def node(tmp_path: Path, skynet: Cluster) -> Node:
 
 @needs_root
 @pytest.mark.promise("SKY-165")
-def test_files_of_a_user_go_with_the_last_job(node: Node) -> None:
+def test_files_of_a_user_are_removed_with_the_last_job(node: Node) -> None:
     for uid, job in ((ONE, 1), (ONE, 2), (TWO, 3)):
         node.run("prolog", uid, job)
     for uid in (ONE, TWO):
@@ -221,7 +221,7 @@ def test_files_of_a_user_go_with_the_last_job(node: Node) -> None:
 
 
 @needs_root
-def test_nothing_is_followed_and_nothing_of_others_is_removed(node: Node, tmp_path: Path) -> None:
+def test_no_link_is_followed_and_no_file_of_others_is_removed(node: Node, tmp_path: Path) -> None:
     node.run("prolog", ONE, 1)
     outside = tmp_path / "home"
     outside.mkdir()
@@ -237,11 +237,11 @@ def test_nothing_is_followed_and_nothing_of_others_is_removed(node: Node, tmp_pa
     node.run("epilog", ONE, 1)
     assert node.names() == {"mine", "mine/theirs", "theirs"}
     assert (outside / "thesis").read_text() == "x"
-    assert len(node.log.read_text().splitlines()) == 1, "no name makes a line of its own"
+    assert len(node.log.read_text().splitlines()) == 1, "no file name adds a line to the log"
 
 
 @needs_root
-def test_a_job_that_was_not_noted_keeps_everything(node: Node) -> None:
+def test_an_unrecorded_job_keeps_all_files(node: Node) -> None:
     """The job began before the prolog was on the node, so its user is unknown."""
     node.run("prolog", ONE, 1)
     node.file("x", ONE)
@@ -255,7 +255,7 @@ def test_a_job_that_was_not_noted_keeps_everything(node: Node) -> None:
 
 
 @needs_root
-def test_a_user_cannot_pretend_that_there_is_a_job(node: Node) -> None:
+def test_a_user_cannot_fake_a_job(node: Node) -> None:
     node.run("prolog", ONE, 1)
     node.file("x", ONE)
     node.step("slurmstepd: [99.extern]", TWO)
@@ -264,7 +264,7 @@ def test_a_user_cannot_pretend_that_there_is_a_job(node: Node) -> None:
 
 
 @needs_root
-def test_a_note_whose_epilog_never_ran_does_not_stay(node: Node) -> None:
+def test_a_record_whose_epilog_never_ran_is_removed(node: Node) -> None:
     for job in (1, 2, 3):
         node.run("prolog", ONE, job)
     for job in (2, 3):
@@ -279,7 +279,7 @@ def test_a_note_whose_epilog_never_ran_does_not_stay(node: Node) -> None:
 
 
 @needs_root
-def test_what_a_new_job_creates_meanwhile_stays(node: Node) -> None:
+def test_files_of_a_job_that_starts_meanwhile_are_kept(node: Node) -> None:
     """The race just before the search: a job starts, and its prolog reaches the directory that was removed."""
     node.run("prolog", ONE, 1)
     node.file("old", ONE)
@@ -291,7 +291,7 @@ def test_what_a_new_job_creates_meanwhile_stays(node: Node) -> None:
 
 
 @needs_root
-def test_neither_program_fails_whatever_slurmd_says(node: Node) -> None:
+def test_prolog_and_epilog_succeed_with_any_environment(node: Node) -> None:
     for name in ("prolog", "epilog"):
         program = shell(node.folder, node.texts[name])
         for env in ({}, {"SLURM_JOB_UID": "../..", "SLURM_JOB_ID": "1"}, {"SLURM_JOB_UID": "20001"}):

@@ -117,7 +117,7 @@ def found(wanted: dict[str, Any]) -> Iterator[Fact]:
 
 @pytest.mark.promise("SKY-034", "SKY-158")
 @given(account=LIMITS, qos=LIMITS, partition=LIMITS)
-def test_every_limit_is_there_and_nothing_else(account: Limits, qos: Limits, partition: Limits) -> None:
+def test_every_limit_is_set_and_no_other(account: Limits, qos: Limits, partition: Limits) -> None:
     wanted = {
         *asked("account", "account red", account),
         *asked("qos", "qos normal", qos),
@@ -133,7 +133,7 @@ NONE = Limits()
 
 
 @given(limits=LIMITS)
-def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
+def test_a_removed_limit_is_cleared(limits: Limits) -> None:
     """A field whose limit was removed has the value that means no limit."""
     before, after = (normal(entities(cluster_with(limit, limit, NONE))) for limit in (limits, NONE))
     for kind in ("qos", "accounts"):

@@ -29,7 +29,7 @@ def test_a_user_has_an_association_in_each_account_and_one_default(tmp_path: Pat
     assert list(ann["accounts"]) == ["red", "blue"]
 
 
-def test_the_cap_of_each_lab_stays_what_it_contributed(tmp_path: Path) -> None:
+def test_the_cap_of_each_lab_is_still_its_contribution(tmp_path: Path) -> None:
     accounts = entities(small(tmp_path, BOTH))["accounts"]
     assert {name: fields["GrpTRES"]["gres/gpu"] for name, fields in accounts.items()} == {"red": 10, "blue": 6}
 
@@ -39,13 +39,13 @@ def test_the_default_account_may_be_named_among_the_others(tmp_path: Path) -> No
     assert cluster.users["ann"].own_accounts == ("red", "blue")
 
 
-def test_the_qos_of_an_account_is_its_users_there_and_nowhere_else(tmp_path: Path) -> None:
+def test_the_qos_of_an_account_is_allowed_there_only(tmp_path: Path) -> None:
     cluster = small(tmp_path, BOTH, QOS, ("contributed_gpus: 6}", "contributed_gpus: 6, qos: [long]}"))
     ann = entities(cluster)["users"]["ann"]["accounts"]
     assert (ann["red"]["qos"], ann["blue"]["qos"]) == (["normal"], ["long", "normal"])
 
 
-def test_each_account_has_the_default_qos_that_is_for_it(tmp_path: Path) -> None:
+def test_each_account_has_its_default_qos(tmp_path: Path) -> None:
     limited = "\n  few: {everybody: false, default_for: [blue], replaces: [normal], limits: {per_user: {gpu: 2}}}"
     cluster = small(tmp_path, BOTH, ("  normal: {default: true}", "  normal: {default: true}" + limited))
     ann = entities(cluster)["users"]["ann"]["accounts"]
@@ -61,7 +61,7 @@ def test_an_account_of_all_users_may_have_a_default_qos(tmp_path: Path) -> None:
     assert (ann["red"]["default_qos"], ann["lent"]["default_qos"]) == ("normal", "idle")
 
 
-def test_a_grant_is_good_in_every_account_until_its_day(tmp_path: Path) -> None:
+def test_a_grant_is_valid_in_every_account_until_its_day(tmp_path: Path) -> None:
     granted = "account: red, accounts: [blue], grants: [{qos: long, until: 2030-01-31}]}"
     cluster = small(tmp_path, QOS, (ANN, granted))
     for day, has in ((date(2030, 1, 31), True), (date(2030, 2, 1), False)):
@@ -75,7 +75,7 @@ def test_a_member_is_in_the_group_of_each_account(tmp_path: Path) -> None:
     assert (ann.group, ann.groups) == ("red", ("blue",))
 
 
-def test_who_leaves_an_account_leaves_its_group(tmp_path: Path) -> None:
+def test_a_user_who_leaves_an_account_leaves_its_group(tmp_path: Path) -> None:
     assert managed_groups(small(tmp_path)) == ["red", "blue"] == list(groups_for(small(tmp_path)))
 
 
@@ -106,13 +106,13 @@ def _fitting(folder: Path, groups: str) -> Plugin:
 OTHERS = {"testbed: {": "access: {other_groups: [course]}\ntestbed: {"}
 
 
-def test_a_job_that_names_no_partition_goes_where_its_users_groups_may(tmp_path: Path) -> None:
+def test_a_job_without_a_partition_is_sent_where_its_users_groups_may_submit(tmp_path: Path) -> None:
     plugin = _fitting(tmp_path, "red")
     assert "red-only" in plugin.submit(user_name="ann").set["partition"]
     assert "red-only" not in plugin.submit(user_name="bob", default_account="blue").set["partition"]
 
 
-def test_nobody_is_sent_where_only_a_directory_knows_who_may(tmp_path: Path) -> None:
+def test_no_job_is_sent_to_a_partition_whose_group_only_a_directory_knows(tmp_path: Path) -> None:
     """If one of several partitions refuses a job's group, Slurm refuses the whole job."""
     assert "red-only" not in _fitting(tmp_path, "course").submit(user_name="ann").set["partition"]
 
@@ -122,7 +122,7 @@ def test_a_lab_whose_members_are_all_guests_is_rehearsed_with_them(tmp_path: Pat
     assert labs == {"red": ["ann"], "blue": ["ann"]}
 
 
-def test_a_guest_with_a_limit_of_their_own_claims_for_one_lab(tmp_path: Path) -> None:
+def test_a_guest_with_a_user_limit_claims_gpus_for_one_lab(tmp_path: Path) -> None:
     limited = ("  normal: {default: true}", "  normal: {default: true, limits: {per_user: {gpu: 4}}}")
     assert [lab.name for lab in Expected(small(tmp_path, BOTH, limited)).labs] == ["red"]
 

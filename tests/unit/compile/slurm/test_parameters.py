@@ -23,7 +23,7 @@ from gpupool.slurm.releases import RELEASES
 ALL = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
-def test_a_key_that_is_written_too_stands_once_with_the_value_of_the_inventory(tmp_path: Path) -> None:
+def test_a_key_that_gpupool_writes_too_is_written_once_with_the_inventorys_value(tmp_path: Path) -> None:
     cluster = changed(
         SMALL, tmp_path, ("scheduler:", "slurm: {parameters: {slurmdtimeout: 600, KillWait: 60}}\nscheduler:")
     )
@@ -32,7 +32,7 @@ def test_a_key_that_is_written_too_stands_once_with_the_value_of_the_inventory(t
     assert lines.count("KillWait=60") == 1
 
 
-def test_options_of_a_list_come_beside_our_own_and_replace_those_of_the_same_name() -> None:
+def test_options_of_a_list_are_added_and_replace_options_of_the_same_name() -> None:
     ours = "SchedulerParameters=bf_continue,bf_interval=2\nSchedulerParameters=bf_window=99,bf_interval=30\n"
     wanted = {"SchedulerParameters": "bf_window=99,bf_interval=30"}
     assert merged(ours, wanted) == "SchedulerParameters=bf_continue,bf_window=99,bf_interval=30\n"
@@ -45,7 +45,7 @@ def test_options_of_a_list_come_beside_our_own_and_replace_those_of_the_same_nam
         *("PreemptParameters", "AuthInfo", "AccountingStorageTRES", "AccountingStorageEnforce"),
     ],
 )
-def test_which_keys_are_lists_of_options(key: str) -> None:
+def test_lists_of_options_are_known(key: str) -> None:
     assert merged(f"{key}=one\n{key}=two\n", {key: "two"}) == f"{key}=one,two\n"
 
 
@@ -107,17 +107,17 @@ def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_differe
 
 
 @pytest.mark.parametrize("folder", ALL)
-def test_every_key_that_is_written_is_one_that_its_slurm_knows(folder: str) -> None:
+def test_every_key_that_is_written_is_known_to_slurm(folder: str) -> None:
     assert list(unknown_keys(cluster_at(INVENTORY / folder))) == []
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_every_key_that_is_written_for_a_release_is_one_that_it_knows(release: str) -> None:
+def test_every_key_that_is_written_for_a_release_is_known_to_it(release: str) -> None:
     assert list(unknown_keys(of_version(cluster_at(INVENTORY / "skynet"), release))) == []
 
 
 @pytest.mark.parametrize("older", RELEASES)
-def test_a_release_between_two_has_the_files_of_the_older_one(older: str) -> None:
+def test_a_release_between_two_has_the_files_of_the_older(older: str) -> None:
     cluster = cluster_at(INVENTORY / "skynet")
     made = after(older)
     for files in (slurm_conf, cgroup_conf, gres_conf, job_submit_lua):

@@ -46,7 +46,7 @@ def test_each_partition_has_its_action(by_partition: Cluster) -> None:
     assert {"Preempt", "PreemptMode", "GraceTime"}.isdisjoint(entities(by_partition)["qos"]["normal"])
 
 
-def test_what_is_suspended_goes_on_by_gang_scheduling(tmp_path: Path) -> None:
+def test_suspended_jobs_are_resumed_by_gang_scheduling(tmp_path: Path) -> None:
     low = LOW.replace("@compute", "cpu-1").replace("cancel", "suspend")
     cpus = "gpus: {a40: 8}}\n  - {name: cpu-1, address: 10.90.2.9, roles: [compute], hardware: box}"
     cluster = changed(SMALL, tmp_path, ("\nscheduler: {", low), ("gpus: {a40: 8}}", cpus))
@@ -60,17 +60,17 @@ def test_what_is_suspended_goes_on_by_gang_scheduling(tmp_path: Path) -> None:
     assert shown["lower"]["OverSubscribe"] == "FORCE:1"
     known = arbiter.settings(cluster)
     assert known
-    assert set(known["grace"]) == {"low"}, "a suspended job is in nobody's way"
+    assert set(known["grace"]) == {"low"}, "a suspended job needs no grace time"
 
 
-def test_by_qos_partitions_say_nothing(by_qos: Cluster) -> None:
+def test_with_preemption_by_qos_partitions_have_no_mode(by_qos: Cluster) -> None:
     text = slurm_conf(by_qos)
     assert (settings(text)["PreemptType"], settings(text)["PreemptMode"]) == ("preempt/qos", "REQUEUE")
     for row in rows(text, "PartitionName").values():
         assert {"PreemptMode", "GraceTime"}.isdisjoint(row)
 
 
-def test_a_qos_preempts_those_that_it_names(by_qos: Cluster) -> None:
+def test_a_qos_preempts_the_qos_that_it_names(by_qos: Cluster) -> None:
     qos = entities(by_qos)["qos"]
     keys = ("Preempt", "PreemptMode", "GraceTime")
     assert {name: {key: its[key] for key in keys if key in its} for name, its in qos.items()} == {

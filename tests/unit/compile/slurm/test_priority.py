@@ -31,7 +31,7 @@ def test_partitions_have_factors_by_their_priority(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fairshare", ["none", "accounts"])
 @given(own=st.tuples(*[WEIGHT] * 5), priority=st.integers(0, 65_535), other=st.integers(0, 65_535))
-def test_no_job_without_gpus_is_above_one_with_gpus(
+def test_no_job_without_gpus_is_above_a_job_with_gpus(
     tmp_path_factory: pytest.TempPathFactory, fairshare: str, own: tuple[int, ...], priority: int, other: int
 ) -> None:
     keys = ("qos", "partition", "age", "fairshare", "job_size")

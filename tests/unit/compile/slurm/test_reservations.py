@@ -17,7 +17,7 @@ SAID = """reservations:
 scheduler: {"""
 
 
-def test_each_word_is_what_scontrol_is_told(tmp_path: Path) -> None:
+def test_each_key_has_its_form_in_scontrol(tmp_path: Path) -> None:
     course, works, one = reservations(changed(SMALL, tmp_path, ("scheduler: {", SAID)))
     assert course == Reservation(
         "course", "2030-01-07T10:00:00", 7200, "WEEKLY", gpus={"a40": 4}, partition="all", accounts=("red",)
@@ -29,19 +29,19 @@ def test_each_word_is_what_scontrol_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("every", "told"), [("day", "DAILY"), ("weekday", "WEEKDAY"), ("weekend", "WEEKEND"), ("week", "WEEKLY")]
 )
-def test_how_often_it_recurs_is_told(every: str, told: str, tmp_path: Path) -> None:
+def test_each_recurrence_has_its_flag_in_scontrol(every: str, told: str, tmp_path: Path) -> None:
     day = "2030-01-05" if every == "weekend" else "2030-01-07"
     said = SAID.replace("week, start: 2030-01-07", f"{every}, start: {day}")
     course, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", said)))
     assert (course.every, works.every) == (told, "")
 
 
-def test_slurms_own_names_of_nodes_are_meant(tmp_path: Path) -> None:
+def test_nodes_of_a_reservation_have_slurms_names(tmp_path: Path) -> None:
     fqdn = ("domain: small.example", "domain: small.example, node_names: fqdn")
     _, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", SAID), fqdn))
     assert works.nodes == "gpu-1.small.example,gpu-2.small.example"
 
 
-def test_a_testbed_has_those_of_its_nodes(tmp_path: Path) -> None:
+def test_a_testbed_reserves_only_nodes_that_it_has(tmp_path: Path) -> None:
     cluster = stand_in(changed(SMALL, tmp_path, ("scheduler: {", SAID)), cgroup="v2")
     assert [(reservation.name, reservation.nodes) for reservation in reservations(cluster)] == [("works", "gpu-1")]

@@ -44,7 +44,7 @@ def words(fields: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_every_entity_is_there_with_all_that_is_said_of_it(name: str) -> None:
+def test_every_entity_is_written_with_all_its_limits(name: str) -> None:
     wanted = entities(cluster_at(INVENTORY / name))
     found = read(written(wanted))
     assert found.pop(("Cluster", wanted["cluster"], "")) == {}
@@ -65,7 +65,7 @@ def test_every_entity_is_there_with_all_that_is_said_of_it(name: str) -> None:
     assert found == {}
 
 
-def test_it_reads_like_a_dump_of_sacctmgr() -> None:
+def test_it_has_the_form_of_a_dump_of_sacctmgr() -> None:
     account = {
         "parent": "root",
         "coordinators": ["ada"],

@@ -20,32 +20,32 @@ def small(folder: Path, *replaced: tuple[str, str]) -> Cluster:
     return changed(SMALL, folder, *replaced)
 
 
-def test_the_cap_of_an_account_is_set_and_no_other_limit_is_taken_away(tmp_path: Path) -> None:
+def test_the_cap_of_an_account_is_set_and_no_other_limit_is_cleared(tmp_path: Path) -> None:
     accounts = entities(small(tmp_path, OPEN, BOTH))["accounts"]
     assert accounts["blue"] == {"parent": "root", "GrpTRES": {"gres/gpu": 6}, "exact": False}
     assert accounts["red"]["MaxTRES"] == {}
 
 
-def test_of_its_users_only_what_is_said_is_set(tmp_path: Path) -> None:
+def test_only_the_given_values_of_its_users_are_set(tmp_path: Path) -> None:
     ann = entities(small(tmp_path, OPEN, BOTH))["users"]["ann"]["accounts"]
     assert ann["blue"] == {"qos": ["normal"], "default_qos": "normal"}
     assert ann["red"]["MaxSubmit"] is None
 
 
-def test_who_had_an_end_of_access_may_submit_again(tmp_path: Path) -> None:
+def test_a_user_whose_access_is_prolonged_may_submit_again(tmp_path: Path) -> None:
     until = ("account: red}", "account: red, accounts: [blue], until: 2030-01-31}")
     ann = entities(small(tmp_path, OPEN, until), date(2030, 1, 1))["users"]["ann"]["accounts"]
     assert ann["blue"]["GrpSubmit"] is None
 
 
-def test_of_a_whole_cluster_nothing_is_taken_away(tmp_path: Path) -> None:
+def test_in_a_shared_cluster_no_limit_is_cleared(tmp_path: Path) -> None:
     wanted = entities(small(tmp_path, WHOLE, NAMED))
     assert wanted["exact"] is False
     assert wanted["accounts"]["red"] == {"parent": "root", "GrpTRES": {"gres/gpu": 10}}
     assert wanted["qos"]["normal"] == {"Priority": 0, "Flags": ["DenyOnLimit"]}
 
 
-def test_jobs_of_others_accounts_are_not_refused_as_unknown(tmp_path: Path) -> None:
+def test_jobs_of_other_systems_accounts_are_accepted(tmp_path: Path) -> None:
     limited = "  few: {everybody: false, default_for: [red], replaces: [normal], limits: {per_user: {gpu: 2}}}"
     qos = ("  normal: {default: true}", "  normal: {default: true}\n" + limited)
     texts = [job_submit_lua(small(tmp_path / name, qos, *more)) or "" for name, *more in (("a",), ("b", WHOLE, NAMED))]

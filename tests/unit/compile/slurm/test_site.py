@@ -29,7 +29,7 @@ def put(cluster: Cluster, node: str) -> dict[str, str]:
     return {file.path: file.text for file in files_for(cluster, cluster.nodes[node])}
 
 
-def test_spank_lines_and_a_topology_are_put_as_they_are(tmp_path: Path) -> None:
+def test_spank_lines_and_a_topology_are_copied_unchanged(tmp_path: Path) -> None:
     spank = "# ours\noptional /usr/lib/spank/demo.so minimum=5\n"
     tree = "SwitchName=a Nodes=gpu-[1-2]\n"
     wanted = ("scheduler:", "slurm: {parameters: {TopologyPlugin: topology/tree}}\nscheduler:")
@@ -74,7 +74,7 @@ end
 
 
 @pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__)
-def test_the_own_fragment_is_asked_first_and_breaks_nothing_of_ours(lua: object, tmp_path: Path) -> None:
+def test_the_sites_fragment_runs_first_and_its_errors_break_no_rule(lua: object, tmp_path: Path) -> None:
     text = job_submit_lua(load(with_files(tmp_path, {"job_submit.lua": FRAGMENT})))
     assert text is not None
     assert FRAGMENT in text
@@ -90,7 +90,7 @@ def test_the_own_fragment_is_asked_first_and_breaks_nothing_of_ours(lua: object,
     assert not plugin.submit(bitflags=256).accepted
 
 
-def test_a_fragment_alone_is_enough_for_a_plugin(tmp_path: Path) -> None:
+def test_a_fragment_alone_makes_a_plugin(tmp_path: Path) -> None:
     own = "function slurm_job_submit() return slurm.SUCCESS end\n"
     cluster = load(with_files(tmp_path, {"job_submit.lua": own}))
     nodes = {name: replace(node, gpus={}) for name, node in cluster.nodes.items()}
@@ -102,7 +102,7 @@ def test_a_fragment_alone_is_enough_for_a_plugin(tmp_path: Path) -> None:
     assert Plugin(text).submit().accepted
 
 
-def test_what_slurm_could_not_have_is_named_with_its_line(tmp_path: Path) -> None:
+def test_files_that_slurm_would_refuse_are_named_with_the_line(tmp_path: Path) -> None:
     files = {
         "plugstack.conf": "optional a.so\ninclude /etc/x/*\n",
         "prolog-a": "echo\n",

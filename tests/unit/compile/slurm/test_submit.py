@@ -31,7 +31,7 @@ NOTHING = {
 }
 
 
-def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
+def test_without_rules_there_is_no_plugin(tmp_path: Path) -> None:
     cluster = pool(tmp_path, instead=NOTHING)
     assert (wanted(cluster), job_submit_lua(cluster)) == (False, None)
     assert not [file for node in cluster.nodes.values() for file in files_for(cluster, node) if "submit" in file.path]
@@ -96,11 +96,11 @@ def test_a_user_has_a_default_partition(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("ARA-017")
-def test_a_job_without_partition_goes_wherever_it_fits(tmp_path: Path) -> None:
+def test_a_job_without_a_partition_gets_all_in_which_it_fits(tmp_path: Path) -> None:
     fitting = plugin(tmp_path, where="fit")
     assert fitting.submit().set == {"partition": "short,long,red-only,debug"}
     assert fitting.submit(default_account="blue").set == {"partition": "short,long,debug"}
-    assert fitting.submit(account="overcap").set == {}, "only a partition is left that nobody shall get unasked"
+    assert fitting.submit(account="overcap").set == {}, "overcap is used only on request"
     assert fitting.submit(partition="long").set == {}
 
 
@@ -126,7 +126,7 @@ def test_only_users_who_are_assigned_to_a_partition_use_it(tmp_path: Path, luas:
     assert not asked.submit(partition="debug", user_name=None).accepted, "it must not be open where Slurm tells no name"
 
 
-def test_nor_without_naming_it(tmp_path: Path) -> None:
+def test_without_a_partition_a_job_is_not_sent_there(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, instead=ASSIGNED))
     assert text is not None
     default = Plugin(text, partitions={"debug": 240})
@@ -138,7 +138,7 @@ def test_nor_without_naming_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("SDU-028")
-def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
+def test_a_job_without_a_partition_gets_a_list_of_partitions(tmp_path: Path) -> None:
     silent = plugin(tmp_path, where="none")
     assert silent.submit(partition="short").told == []
     said = silent.submit()  # refused by Slurm itself, which has no default partition
@@ -148,7 +148,7 @@ def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
 
 @pytest.mark.promise("SDU-042")
 @pytest.mark.parametrize(("folder", "accepted"), [("/prj", False), ("/prj/p/u", False), ("/prj2", True), ("/", True)])
-def test_a_folder_that_nodes_do_not_see_is_refused(everything: Plugin, folder: str, accepted: bool) -> None:
+def test_a_working_directory_that_nodes_do_not_have_is_refused(everything: Plugin, folder: str, accepted: bool) -> None:
     said = everything.submit(work_dir=folder)
     assert said.accepted is accepted
     assert said.told == [] if accepted else "do not have /prj:" in said.told[0]
@@ -191,7 +191,7 @@ def test_other_exports_are_left_as_they_are(everything: Plugin, names: str | Non
     ],
     ids=str,
 )
-def test_a_limit_is_not_walked_around_by_another_qos(
+def test_a_limit_cannot_be_avoided_with_another_qos(
     everything: Plugin, asked: dict[str, Any], becomes: dict[str, Any]
 ) -> None:
     said = everything.submit(**asked, min_mem_per_cpu=1024)
@@ -206,7 +206,7 @@ def test_a_replaced_qos_keeps_its_time(everything: Plugin) -> None:
 
 
 @pytest.mark.promise("SKY-158")
-def test_nor_by_a_change_of_qos_or_account(everything: Plugin) -> None:
+def test_a_limit_cannot_be_avoided_by_changing_qos_or_account(everything: Plugin) -> None:
     waiting = {"account": "red", "qos": "limited", "time_limit": 60}
     assert everything.modify({"qos": "short"}, waiting).set == {"qos": "limited"}
     assert everything.modify({"qos": "short"}, waiting, uid=0).set == {}
@@ -219,13 +219,13 @@ def test_nor_by_a_change_of_qos_or_account(everything: Plugin) -> None:
 
 
 @pytest.mark.parametrize(("kinds", "told"), [(None, False), (0, False), (NO_VAL16, False), (0x000E, True)])
-def test_who_asks_for_mail_is_told_that_there_is_none(everything: Plugin, kinds: int | None, told: bool) -> None:
+def test_a_job_with_a_mail_type_gets_a_message_and_runs(everything: Plugin, kinds: int | None, told: bool) -> None:
     answer = everything.submit(**({} if kinds is None else {"mail_type": kinds}))
     assert answer.accepted
     assert answer.told == (["This cluster sends no mail: --mail-type has no effect."] if told else [])
 
 
-def test_a_cluster_with_a_mail_program_says_nothing(tmp_path: Path) -> None:
+def test_a_cluster_with_a_mail_program_sends_no_message(tmp_path: Path) -> None:
     cluster = pool(
         tmp_path,
         "export_fix: true",

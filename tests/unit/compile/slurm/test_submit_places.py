@@ -36,12 +36,12 @@ def times(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         ("debug,long", "short"),
     ],
 )
-def test_a_job_without_gpus_goes_where_such_jobs_go(places: Plugin, asked: str, becomes: str) -> None:
+def test_a_job_without_gpus_is_sent_to_its_partition(places: Plugin, asked: str, becomes: str) -> None:
     assert places.submit(partition=asked).set == {"partition": becomes}
     assert places.submit(partition=asked, tres_per_job="gres/gpu:0").set == {"partition": becomes}
 
 
-def test_a_job_without_gpus_is_refused_where_no_such_job_may_run(places: Plugin) -> None:
+def test_a_job_without_gpus_is_refused_in_partitions_for_gpus(places: Plugin) -> None:
     said = places.submit(partition="debug")
     assert (said.accepted, said.set) == (False, {})
     assert said.told[0].startswith("Partition debug is for jobs with GPUs: request one, such as --gpus=1")
@@ -49,7 +49,7 @@ def test_a_job_without_gpus_is_refused_where_no_such_job_may_run(places: Plugin)
 
 @pytest.mark.parametrize("where", ["debug", "long", "debug,long", "short"])
 @pytest.mark.parametrize("way", ["tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket"])
-def test_a_job_with_gpus_stays_where_it_is(places: Plugin, where: str, way: str) -> None:
+def test_a_job_with_gpus_keeps_its_partition(places: Plugin, where: str, way: str) -> None:
     said = places.submit(partition=where, **{way: "gres/gpu:a40:2"})
     assert (said.accepted, said.set, said.logged) == (True, {}, [])
 
@@ -63,7 +63,7 @@ def test_a_job_with_gpus_stays_where_it_is(places: Plugin, where: str, way: str)
         ({"partition": "short,long"}, {"partition": "short"}),
     ],
 )
-def test_no_change_brings_a_job_without_gpus_there(
+def test_no_change_moves_a_job_without_gpus_there(
     places: Plugin, change: dict[str, Any], record: dict[str, Any]
 ) -> None:
     assert not places.modify(change, record).accepted
@@ -72,7 +72,7 @@ def test_no_change_brings_a_job_without_gpus_there(
 
 
 @pytest.mark.parametrize(("where", "minutes"), [("long", 60), ("debug", 30), ("long,debug", 30), ("short", 2880)])
-def test_a_qos_that_takes_the_place_of_another_leaves_the_default_time(times: Plugin, where: str, minutes: int) -> None:
+def test_a_qos_that_replaces_another_keeps_the_default_time(times: Plugin, where: str, minutes: int) -> None:
     said = times.submit(partition=where, qos="short")
     assert said.set == {"qos": "limited", "time_limit": minutes}
     assert times.submit(partition=where).set == {}, "slurmctld gives it itself"
@@ -104,7 +104,7 @@ def test_a_job_without_a_qos_gets_its_partitions(
     assert (answer.accepted, answer.set.get("qos"), answer.logged) == (True, qos, [])
 
 
-def test_so_does_one_without_a_partition_in_the_default_one(tmp_path: Path) -> None:
+def test_a_job_without_a_partition_gets_the_qos_of_the_default_one(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, where="long", instead=DEFAULT_QOS))
     assert text is not None
     assert Plugin(text, LUAS[0], {"long": 10080, "short": 2880}).submit(default_account="blue").set == {"qos": "long"}

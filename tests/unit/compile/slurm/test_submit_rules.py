@@ -67,7 +67,7 @@ def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, An
 
 
 @pytest.mark.parametrize("asked", WITH_TYPE, ids=str)
-def test_gpus_with_a_type_are_not(everything: Plugin, asked: dict[str, Any]) -> None:
+def test_gpus_with_a_type_are_accepted(everything: Plugin, asked: dict[str, Any]) -> None:
     assert everything.submit(**asked).accepted
     assert everything.modify(asked, {"tres_per_job": "gres/gpu:1"}).accepted is (asked == {} or "tres_per_job" in asked)
 
@@ -99,7 +99,7 @@ def test_gpus_with_a_type_are_not(everything: Plugin, asked: dict[str, Any]) -> 
     ],
     ids=str,
 )
-def test_who_starves_gpus_hears_of_it_and_the_job_is_accepted(
+def test_a_job_that_leaves_gpus_without_cpus_is_accepted_with_a_message(
     everything: Plugin, asked: dict[str, Any], told: str | None
 ) -> None:
     said = everything.submit(**asked)
@@ -136,7 +136,7 @@ def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None,
     ],
     ids=str,
 )
-def test_memory_of_a_job_that_requests_none(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
+def test_a_job_without_a_memory_request_gets_the_default(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
     assert everything.submit(**asked).set == given
 
 
@@ -155,9 +155,7 @@ def test_memory_of_a_job_that_requests_none(everything: Plugin, asked: dict[str,
     ],
     ids=str,
 )
-def test_a_job_without_gpus_stands_below_those_with_some(
-    everything: Plugin, asked: dict[str, Any], lower: bool
-) -> None:
+def test_a_job_without_gpus_has_a_lower_priority(everything: Plugin, asked: dict[str, Any], lower: bool) -> None:
     said = everything.submit(**asked)
     assert said.accepted
     assert said.nice == (asked.get("nice", NICE_OF_0) + 22_000 if lower else None)
@@ -165,7 +163,7 @@ def test_a_job_without_gpus_stands_below_those_with_some(
 
 @pytest.mark.promise("SKY-036")
 @pytest.mark.parametrize("shared", [2, 3, 4])
-def test_a_job_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> None:
+def test_a_job_may_not_keep_a_node_for_its_user(everything: Plugin, shared: int) -> None:
     """Such a job is not preempted for another user in any partition."""
     for fields in ({}, A40, {**A40, "partition": "overcap"}, {**A40, "partition": "overcap,short"}):
         refused = everything.submit(**fields, shared=shared)
@@ -177,7 +175,7 @@ def test_a_job_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> No
     assert everything.modify({"time_limit": 5}, {"partition": "short", "shared": shared}).accepted
 
 
-def test_where_no_lab_has_gpus_and_no_job_is_preempted_it_may(tmp_path: Path) -> None:
+def test_without_labs_gpus_and_preemption_a_job_may_keep_a_node(tmp_path: Path) -> None:
     instead = {
         "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
         "kind: lab, gid: 5001, contributed_gpus: 10": "kind: group, gid: 5001",
@@ -210,7 +208,7 @@ def test_where_no_lab_has_gpus_and_no_job_is_preempted_it_may(tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
+def test_memory_per_gpu_has_a_maximum(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
     said = everything.submit(**asked)
     assert said.accepted is accepted
     assert said.told == [] if accepted else "at most 45G per GPU (--mem-per-gpu)." in said.told[0]
@@ -237,7 +235,7 @@ def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any
     ],
     ids=str,
 )
-def test_memory_of_a_job_without_gpus_has_an_end_for_each_cpu(
+def test_memory_of_a_job_without_gpus_has_a_maximum_per_cpu(
     everything: Plugin, asked: dict[str, Any], accepted: bool
 ) -> None:
     said = everything.submit(**asked)
@@ -246,7 +244,7 @@ def test_memory_of_a_job_without_gpus_has_an_end_for_each_cpu(
 
 
 @pytest.mark.promise("SKY-105")
-def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
+def test_memory_cannot_be_raised_afterwards(everything: Plugin) -> None:
     # slurmctld stores 0 as the memory of a node if memory is requested for each GPU
     record = {
         "tres_per_job": "gres/gpu:a40:2",
@@ -277,7 +275,7 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
 # Jobs that could not be preempted, or that no job could preempt
 
 
-def test_a_job_that_is_spread_is_refused_before_it_has_gpus(everything: Plugin) -> None:
+def test_a_spread_job_is_refused(everything: Plugin) -> None:
     for flags in (SPREAD, SPREAD + 1, 3 * SPREAD):
         for said in (everything.submit(bitflags=flags), everything.modify({"bitflags": flags}, {})):
             assert not said.accepted
@@ -287,7 +285,7 @@ def test_a_job_that_is_spread_is_refused_before_it_has_gpus(everything: Plugin) 
 
 
 @pytest.mark.parametrize("partition", ["overcap", "short,overcap"])
-def test_no_component_of_a_job_runs_where_jobs_are_preempted(everything: Plugin, partition: str) -> None:
+def test_no_component_of_a_het_job_runs_where_jobs_are_preempted(everything: Plugin, partition: str) -> None:
     asked = {**A40, "partition": partition, "account": "overcap"}
     assert everything.submit(**asked).accepted
     for offset in (0, 1):
@@ -300,14 +298,14 @@ def test_no_component_of_a_job_runs_where_jobs_are_preempted(everything: Plugin,
     assert everything.modify({"time_limit": 10}, {"het_job_id": 7, "partition": "short"}).accepted
 
 
-def test_a_component_without_a_partition_is_looked_at_where_slurm_puts_it(tmp_path: Path) -> None:
+def test_a_component_without_a_partition_is_checked_in_the_default_one(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, ALL))
     assert text is not None
     for default, accepted in (("short", True), ("overcap", False)):
         assert Plugin(text, partitions={default: 2880}).submit(**A40, het_job_offset=0).accepted is accepted
 
 
-def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its_parent(everything: Plugin) -> None:
+def test_a_coordinators_new_account_does_not_avoid_the_rules_of_its_parent(everything: Plugin) -> None:
     for said in (
         everything.submit(account="red-more"),
         everything.submit(default_account="red-more"),
@@ -318,7 +316,7 @@ def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its
             "Account red-more is not in the inventory of this cluster: submit with an account that is (-A)."
         ]
     assert everything.submit(account="RED").accepted
-    assert everything.submit(default_account=None).accepted, "Slurm refuses it in words of its own"
+    assert everything.submit(default_account=None).accepted, "Slurm itself refuses it"
 
 
 # Any request
@@ -357,14 +355,14 @@ def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any],
         optional={"features": st.just("a40"), "account": st.just("overcap"), "time_limit": st.integers(1, 240)},
     ),
 )
-def test_a_job_that_asks_for_nothing_special_is_left_as_it_is(
+def test_an_ordinary_job_is_not_changed(
     everything: Plugin, typed: dict[str, Any], rest: dict[str, Any]
 ) -> None:
     said = everything.submit(**{**typed, **rest}, num_tasks=1, min_mem_per_node=GIB, max_nodes=1)
     assert (said.accepted, said.told, said.set, said.environment) == (True, [], {}, {})
 
 
-def test_a_mistake_in_a_rule_refuses_nobody(tmp_path: Path) -> None:
+def test_an_error_in_a_rule_refuses_no_job(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, ALL, replaces=REPLACES))
     assert text is not None
     start = "function rules.replaced(job, all, partitions)\n"
@@ -386,7 +384,7 @@ CPU_ONLY = {
 @pytest.mark.parametrize(
     ("partition", "lower"), [("red-only", False), ("long", True), ("red-only,long", True), (None, True)]
 )
-def test_where_there_are_no_gpus_no_job_stands_lower(
+def test_without_gpus_in_the_cluster_no_job_has_a_lower_priority(
     tmp_path: Path, luas: ModuleType, partition: str | None, lower: bool
 ) -> None:
     asked = plugin(tmp_path, MEMORY, luas, instead=CPU_ONLY)
@@ -395,7 +393,7 @@ def test_where_there_are_no_gpus_no_job_stands_lower(
     assert asked.submit(partition=partition, shared=2).accepted is not lower
 
 
-def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> None:
+def test_a_job_fits_where_a_parent_of_its_account_may_submit(tmp_path: Path) -> None:
     below = {"  - {name: overcap, kind": "  - {name: phd, kind: group, parent: red}\n  - {name: overcap, kind"}
     asked = plugin(tmp_path, where="fit", instead=below)
     assert "red-only" in asked.submit(account="phd").set["partition"]
@@ -453,11 +451,11 @@ def test_every_form_of_memory_beyond_the_bound_is_refused(
     ],
     ids=str,
 )
-def test_memory_within_the_bound_is_taken(everything: Plugin, asked: dict[str, Any]) -> None:
+def test_memory_within_the_bound_is_accepted(everything: Plugin, asked: dict[str, Any]) -> None:
     assert everything.submit(**asked).accepted
 
 
-def test_gpus_with_bound_cpus_could_pass_the_most_cpus(tmp_path: Path) -> None:
+def test_gpus_with_bound_cpus_may_exceed_the_maximum_of_cpus(tmp_path: Path) -> None:
     limited = plugin(tmp_path, "max_cpus_per_gpu: {a40: 15}")
     assert "enforce-binding" in limited.submit(**ONE_GPU, bitflags=BOUND).told[0]
     assert limited.submit(**ONE_GPU).accepted
@@ -466,7 +464,7 @@ def test_gpus_with_bound_cpus_could_pass_the_most_cpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nice", [2147483645, 2147483645 - 22000, 2147461645, 2_000_000_000])
-def test_the_largest_nice_value_is_not_passed(everything: Plugin, nice: int) -> None:
+def test_the_nice_value_never_exceeds_its_maximum(everything: Plugin, nice: int) -> None:
     """Above the limit Slurm wraps around to the smallest value: the job would be the first of all."""
     said = everything.submit(nice=NICE_OF_0 + nice)
     assert said.nice is not None
@@ -492,7 +490,9 @@ KIB = 1024
     ],
     ids=lambda value: value if isinstance(value, str) else str(value)[:40],
 )
-def test_what_slurmctld_keeps_of_each_job_has_a_size(everything: Plugin, asked: dict[str, Any], told: str) -> None:
+def test_texts_that_slurmctld_keeps_of_each_job_have_a_maximum_length(
+    everything: Plugin, asked: dict[str, Any], told: str
+) -> None:
     said = everything.submit(**asked)
     assert said.accepted == (not told)
     assert "".join(said.told).startswith(told)

@@ -25,7 +25,7 @@ def test_no_part_is_a_template() -> None:
     assert not [name for name, text in parts.items() for sign in ("{{", "{%", "{#") if sign in text]
 
 
-def test_every_cluster_has_its_data_the_same_rules_and_no_job_that_makes_one_fail(tmp_path: Path) -> None:
+def test_every_cluster_has_the_same_rules_and_no_job_makes_a_rule_fail(tmp_path: Path) -> None:
     used = set()
     for name, folder in clusters(tmp_path).items():
         cluster = load(folder)

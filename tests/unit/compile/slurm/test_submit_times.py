@@ -47,22 +47,20 @@ def minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         ({"account": "blue", "qos": "short"}, 2880),
     ],
 )
-def test_a_job_without_a_time_has_the_shortest_that_holds_for_it(
-    minutes: Plugin, asked: dict[str, Any], time: int
-) -> None:
+def test_a_job_without_a_time_gets_the_shortest_maximum(minutes: Plugin, asked: dict[str, Any], time: int) -> None:
     assert minutes.submit(**asked).set == {"time_limit": time}
 
 
-def test_a_time_that_a_job_says_stays(minutes: Plugin) -> None:
+def test_a_requested_time_is_kept(minutes: Plugin) -> None:
     assert minutes.submit(time_limit=99999).set == {}
     assert minutes.modify({"partition": "long"}, {"partition": "short"}).set == {}
 
 
-def test_accounts_that_no_minutes_are_counted_for_are_left_alone(minutes: Plugin) -> None:
+def test_accounts_without_limits_in_minutes_are_not_changed(minutes: Plugin) -> None:
     assert minutes.submit(account="overcap", partition="overcap").set == {}
 
 
-def test_a_partition_without_an_end_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_partition_without_a_maximum_time_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("endless")
     text = job_submit_lua(pool(folder, NONE, instead=said(red="{group_minutes: {gpu: 90000}}")))
     assert text is not None
@@ -70,7 +68,7 @@ def test_a_partition_without_an_end_is_left_to_slurm(tmp_path_factory: pytest.Te
 
 
 @pytest.mark.parametrize("where", ["qos", "partition", "parameters", "the other name", "above"])
-def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempPathFactory, where: str) -> None:
+def test_limits_in_minutes_are_found_at_every_place(tmp_path_factory: pytest.TempPathFactory, where: str) -> None:
     instead = {
         "qos": {"normal: {default: true}": "normal: {default: true, limits: {group_minutes: {cpu: 90000}}}"},
         "partition": {LONG: f"{LONG} limits: {{group_minutes: {{cpu: 90000}}}},"},
@@ -88,14 +86,14 @@ def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempP
     )
 
 
-def test_a_budget_leaves_the_shorter_wall_of_a_qos(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_budget_keeps_the_shorter_time_limit_of_a_qos(tmp_path_factory: pytest.TempPathFactory) -> None:
     """With a budget every partition has a DefaultTime, which also applies to accounts without a budget."""
     asked = plugin(tmp_path_factory.mktemp("budget"), NONE, instead={RED: f"{RED} budget: 90000,"})
     for account in ("red", "blue"):
         assert asked.submit(account=account, partition="long", qos="short").set == {"time_limit": 2880}
 
 
-def test_without_limits_in_minutes_slurm_gives_the_time(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_without_limits_in_minutes_slurm_sets_the_time(tmp_path_factory: pytest.TempPathFactory) -> None:
     text = job_submit_lua(pool(tmp_path_factory.mktemp("none"), NONE))
     assert text is not None
     assert "timed" not in Plugin(text).rules

@@ -79,7 +79,7 @@ def test_other_steps_are_left_to_slurm(step: Step, title: str, job: str) -> None
     assert step.printed() == ""
 
 
-def test_the_program_itself_does_not_count(step: Step) -> None:
+def test_the_processes_of_the_program_itself_do_not_count(step: Step) -> None:
     """Its child processes are in the control groups of the job, too: grep finds itself."""
     step.process(30, V2.format(job=7, step="step_extern"))
     status = step.proc / "30" / "status"

@@ -38,7 +38,7 @@ def text_of(cluster: Cluster, node: str, path: str) -> str:
         ("example", {"login1": "all", "control": "admins", "files": "admins", "a40-01": "job"}),
     ],
 )
-def test_who_gets_in(inventory: str, wanted: dict[str, str]) -> None:
+def test_each_node_admits_the_users_of_its_key(inventory: str, wanted: dict[str, str]) -> None:
     cluster = load(INVENTORY / inventory)
     assert {name: entry(cluster, cluster.nodes[name]) for name in wanted} == wanted
     for name, who in wanted.items():
@@ -49,14 +49,14 @@ def test_who_gets_in(inventory: str, wanted: dict[str, str]) -> None:
         assert ("libpam-slurm-adopt" in packages_for(cluster, cluster.nodes[name])) is (who == "job")
 
 
-def test_the_stack_is_put_before_sshd_is_told_of_it() -> None:
+def test_the_pam_stack_is_installed_before_sshds_settings() -> None:
     cluster = cluster_at(INVENTORY / "example")
     paths = [file.path for file in files_of(cluster, cluster.nodes["a40-01"], "ssh")]
     assert paths == [PAM, DROP_IN]
 
 
 @pytest.mark.promise("AAU-015")
-def test_a_gateway_forwards_to_the_nodes_that_it_is_for() -> None:
+def test_a_gateway_forwards_only_to_its_nodes() -> None:
     cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     address = cluster.nodes["ai-pilot"].address
     wanted = ("ai-pilot:22", "ai-pilot.srv.aau.dk:22", f"{address}:22")
@@ -66,7 +66,7 @@ def test_a_gateway_forwards_to_the_nodes_that_it_is_for() -> None:
 
 
 @pytest.mark.parametrize("debian", ["bookworm", "trixie"])
-def test_what_sshd_cannot_do_is_refused(debian: str, tmp_path: Path) -> None:
+def test_an_old_sshd_is_refused(debian: str, tmp_path: Path) -> None:
     text = (SMALL / "inventory.yml").read_text()
     assert "access:" not in text
     (tmp_path / "inventory.yml").write_text(f"{text}\nsoftware: {{debian: {debian}}}\n")
@@ -137,7 +137,7 @@ def test_systemd_takes_no_user_out_of_the_job(stack: Path, user: str, interactiv
     assert (stack / "noninteractive").exists() is not interactive
 
 
-def test_the_module_is_told_that_it_is_meant() -> None:
+def test_pam_slurm_adopt_accepts_the_name_of_the_service() -> None:
     """For a service other than sshd the module would check nothing, and admit all users."""
     for inventory, node, name in (("example", "a40-01", None), ("aau-ai-cloud", "nv-ai-01", "nv-ai-01.srv.aau.dk")):
         (line,) = re.findall(r".*pam_slurm_adopt.*", text_of(load(INVENTORY / inventory), node, PAM))
@@ -149,7 +149,7 @@ def test_the_module_is_told_that_it_is_meant() -> None:
 
 
 @pytest.mark.promise("SDU-031")
-def test_compute_nodes_take_the_word_of_heads_where_the_inventory_says_so() -> None:
+def test_compute_nodes_trust_heads_on_request_of_the_inventory() -> None:
     cluster = cluster_at(INVENTORY / "santos-dumont")
     settings = text_of(cluster, "sdumont4000", DROP_IN).splitlines()
     assert {"HostbasedAuthentication yes", "IgnoreRhosts yes", "IgnoreUserKnownHosts yes"} <= set(settings)

@@ -11,7 +11,7 @@ from gpupool.compile.system import backup
 BACKUP = ("scheduler:", "slurm: {backup: {to: /srv/backup, keep: 3}}\nscheduler:")
 
 
-def test_the_program_comes_with_its_settings_command_service_and_timer(tmp_path: Path) -> None:
+def test_the_program_is_installed_with_its_settings_command_service_and_timer(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path / "backup", BACKUP)
     files = {file.path: file for file in backup.files(cluster, cluster.nodes["ctl"])}
     own = {file.path for file in program("backup")}
@@ -23,7 +23,7 @@ def test_the_program_comes_with_its_settings_command_service_and_timer(tmp_path:
     assert backup.SETTINGS in files[backup.SERVICE].text
 
 
-def test_nodes_with_nothing_to_back_up_get_nothing(tmp_path: Path) -> None:
+def test_nodes_without_a_backup_have_no_files_for_it(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path / "backup", BACKUP)
     assert list(backup.files(cluster, cluster.nodes["gpu-1"])) == []
     assert list(backup.files(cluster_at(SMALL), cluster_at(SMALL).nodes["ctl"])) == []

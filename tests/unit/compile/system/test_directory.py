@@ -35,7 +35,7 @@ def settings(cluster: Cluster, node: str = "ctl") -> dict[str, str]:
     return dict(pair for pair in pairs if len(pair) == 2)
 
 
-def test_without_a_directory_a_node_has_nothing_of_it() -> None:
+def test_without_a_directory_a_node_has_no_files_for_it() -> None:
     cluster = cluster_at(SMALL)
     for node in cluster.nodes.values():
         assert files_of(cluster, node, "directory") == []
@@ -57,7 +57,7 @@ def test_only_members_of_the_accounts_groups_log_in(cluster: Cluster) -> None:
     assert (said["access_provider"], said["simple_allow_groups"]) == ("simple", "lab-red")
 
 
-def test_names_of_the_cluster_are_not_the_directorys(cluster: Cluster) -> None:
+def test_names_of_the_cluster_are_never_looked_up_in_the_directory(cluster: Cluster) -> None:
     said = settings(cluster)
     daemons = {"daemon", "munge", "mysql", "nobody", "slurm", "sshd", "systemd-network", "www-data"}
     assert set(said["filter_users"].split(", ")) == {"root", "ann"} | daemons
@@ -80,12 +80,12 @@ def test_start_tls_is_used_where_the_servers_are_not_ldaps(tmp_path: Path) -> No
         assert settings(cluster)["ldap_tls_reqcert"] == "demand"
 
 
-def test_a_percent_sign_in_the_path_of_homes_stays_one(tmp_path: Path) -> None:
+def test_a_percent_sign_in_the_path_of_homes_is_escaped(tmp_path: Path) -> None:
     home = f'storage: {{home: {{path: "/ho%u/{{user}}"}}}}\n{DIRECTORY}qos:'
     assert settings(changed(SMALL, tmp_path, ("qos:", home)))["override_homedir"] == "/ho%%u/%u"
 
 
-def test_a_member_gets_what_a_listed_user_of_the_account_has(cluster: Cluster) -> None:
+def test_a_member_has_the_associations_of_a_listed_user_of_the_account(cluster: Cluster) -> None:
     roster = roster_for(cluster)
     assert roster is not None
     assert roster.groups == {"red": "lab-red"}
@@ -101,7 +101,7 @@ def test_slurms_daemons_wait_for_the_names_of_users(cluster: Cluster) -> None:
         assert any("After=munge.service sssd.service\n" in text for text in texts), role
 
 
-def test_keys_of_users_of_the_node_are_not_asked_for(cluster: Cluster, tmp_path: Path) -> None:
+def test_keys_of_users_of_the_node_are_not_looked_up(cluster: Cluster, tmp_path: Path) -> None:
     files = {file.path: file for file in files_of(cluster, cluster.nodes["ctl"], "directory")}
     program = tmp_path / "keys"
     program.write_text(files[KEYS].text)
@@ -111,13 +111,13 @@ def test_keys_of_users_of_the_node_are_not_asked_for(cluster: Cluster, tmp_path:
     path = f"{tmp_path}:{Path(shutil.which('getent') or '/usr/bin/getent').parent}"
     said = [
         subprocess.run(["sh", program, name], env={"PATH": path}, capture_output=True, text=True, check=True).stdout
-        for name in ("root", "u-nobody-has-this")
+        for name in ("root", "u-unknown1")
     ]
-    assert said == ["", "key of u-nobody-has-this\n"]
+    assert said == ["", "key of u-unknown1\n"]
 
 
 @pytest.mark.parametrize("text", ["-----BEGIN PRIVATE " + "KEY-----\nx\n", "hello\n"])
-def test_what_is_no_certificate_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_certificate_is_refused(text: str, tmp_path: Path) -> None:
     inventory = tmp_path / "it"
     changed(SMALL, inventory, ("qos:", f"{DIRECTORY}qos:"))
     (inventory / "certificates").mkdir()

@@ -104,7 +104,7 @@ CONTAINERS = (
 
 
 @pytest.mark.promise("SKY-180")
-def test_containers_that_ended_long_ago_go_and_no_other(purge: Purge) -> None:
+def test_only_containers_that_ended_long_ago_are_removed(purge: Purge) -> None:
     purge.containers(*CONTAINERS)
     done = purge.run()
     assert (done.returncode, done.stderr) == (0, "")
@@ -116,7 +116,7 @@ def test_containers_that_ended_long_ago_go_and_no_other(purge: Purge) -> None:
 
 
 @pytest.mark.promise("SKY-180")
-def test_dry_it_only_says_so(purge: Purge) -> None:
+def test_with_dry_containers_are_only_listed(purge: Purge) -> None:
     purge.containers(*CONTAINERS)
     done = purge.run("--dry")
     assert done.stdout.startswith("would remove container old_one of torch, 30 h old\n")
@@ -124,7 +124,7 @@ def test_dry_it_only_says_so(purge: Purge) -> None:
     assert purge.run("--force").returncode == 2
 
 
-def test_one_that_docker_does_not_remove_is_named_and_the_others_go(purge: Purge) -> None:
+def test_a_container_that_cannot_be_removed_is_named_and_the_others_are_removed(purge: Purge) -> None:
     purge.containers(*CONTAINERS)
     done = purge.run(keeps="aaa")
     assert done.returncode == 1
@@ -132,14 +132,14 @@ def test_one_that_docker_does_not_remove_is_named_and_the_others_go(purge: Purge
     assert purge.told == ["rm --volumes ddd"]
 
 
-def test_without_a_docker_that_answers_nothing_is_concluded(purge: Purge) -> None:
+def test_if_docker_does_not_answer_no_container_is_removed(purge: Purge) -> None:
     (purge.folder / "docker").write_text("#!/bin/sh\necho Cannot connect >&2\nexit 1\n")
     done = purge.run()
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "Cannot connect\n")
 
 
 @pytest.mark.promise("SKY-180")
-def test_images_that_no_container_uses_go_by_the_day_they_came(skynet: Cluster, tmp_path: Path) -> None:
+def test_unused_images_are_removed_by_the_day_of_their_download(skynet: Cluster, tmp_path: Path) -> None:
     purge = Purge(tmp_path, skynet, 86400)
     images = (
         f"i1|{ago(99)}|{ago(9999)}|torch:1",
@@ -162,7 +162,7 @@ def paths(cluster: Cluster, node: str) -> dict[str, str]:
     return {file.path: file.text for file in files_of(cluster, cluster.nodes[node], "docker")}
 
 
-def test_it_is_where_the_inventory_wants_it(skynet: Cluster) -> None:
+def test_docker_is_on_the_nodes_of_the_inventory_only(skynet: Cluster) -> None:
     assert paths(skynet, "sky1") == {}
     files = paths(skynet, "a40-01")
     assert {SETTINGS, PURGE, PURGE_TIMER, GPUS_DROP_IN} <= set(files)
@@ -174,7 +174,7 @@ def test_it_is_where_the_inventory_wants_it(skynet: Cluster) -> None:
     assert said["default-address-pools"] == [{"base": "172.29.0.0/16", "size": 24}]
 
 
-def test_where_gpus_are_stand_ins_there_is_no_toolkit(skynet: Cluster) -> None:
+def test_with_fake_gpus_there_is_no_toolkit(skynet: Cluster) -> None:
     testbed = stand_in(skynet, cgroup="v1")
     node = testbed.nodes["a40-01"]
     assert "nvidia-container-toolkit" not in packages_for(testbed, node)
@@ -182,7 +182,7 @@ def test_where_gpus_are_stand_ins_there_is_no_toolkit(skynet: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-180")
-def test_no_purge_removes_an_image_that_the_inventory_has_docker_fetch(skynet: Cluster) -> None:
+def test_no_purge_removes_an_image_that_the_inventory_downloads(skynet: Cluster) -> None:
     assert skynet.software.docker
     assert skynet.software.docker.purge
     purge = skynet.software.docker.purge.model_copy(update={"images_older_than": 86400})
@@ -195,12 +195,12 @@ def test_no_purge_removes_an_image_that_the_inventory_has_docker_fetch(skynet: C
 
 
 @pytest.mark.promise("ARA-043")
-def test_sudo_is_for_docker_alone() -> None:
+def test_sudo_is_for_docker_only() -> None:
     assert paths(ARANDU, "dgx01")[SUDO].splitlines()[1:] == ["%docker ALL=(root) NOPASSWD: /usr/bin/docker"]
     assert "sudo" in packages_for(ARANDU, ARANDU.nodes["dgx01"])
 
 
-def test_members_are_users_and_accounts_that_are_named(skynet: Cluster) -> None:
+def test_members_are_the_named_users_and_accounts(skynet: Cluster) -> None:
     assert skynet.software.docker
 
     def members(of: tuple[str, ...] | str, node: str, enabled: bool = True) -> set[str]:
@@ -217,12 +217,12 @@ def test_members_are_users_and_accounts_that_are_named(skynet: Cluster) -> None:
     assert members(("u-kira1", "hays-lab"), "a40-01") == {"u-kira1"} | lab
 
 
-def test_bookworm_has_the_command_with_the_daemon(skynet: Cluster) -> None:
+def test_bookworms_package_of_the_daemon_includes_the_command(skynet: Cluster) -> None:
     old = replace(skynet, software=skynet.software.model_copy(update={"debian": "bookworm"}))
     assert "docker-cli" not in packages_for(old, old.nodes["a40-01"])
 
 
-def test_the_toolkit_is_made_known_to_the_daemon(skynet: Cluster) -> None:
+def test_the_daemon_knows_the_toolkit(skynet: Cluster) -> None:
     assert skynet.software.docker
     said = settings(skynet, skynet.nodes["a40-01"], skynet.software.docker)
     assert said["runtimes"]["nvidia"]["path"] == "nvidia-container-runtime"

@@ -23,7 +23,7 @@ def text(cluster: Cluster, node: str, path: str) -> str:
     return file.text
 
 
-def test_debian_has_a_name_of_its_own_for_each_of_its_drivers() -> None:
+def test_each_driver_of_debian_has_its_package_names() -> None:
     newest = from_debian("trixie", "550", "proprietary", None)
     assert newest.held[:3] == ("nvidia-kernel-dkms", "nvidia-smi", "libcuda1")
     older = from_debian("trixie", "535", "proprietary", None)
@@ -32,14 +32,14 @@ def test_debian_has_a_name_of_its_own_for_each_of_its_drivers() -> None:
     assert "nvidia-alternative" in older.instead
 
 
-def test_the_other_kernel_module_makes_room() -> None:
+def test_the_other_kernel_module_is_removed() -> None:
     closed, open_ = (from_debian("trixie", "550", module, None) for module in ("proprietary", "open"))
     assert open_.held[0] == "nvidia-open-kernel-dkms" in closed.instead
     assert closed.held[0] == "nvidia-kernel-dkms" in open_.instead
 
 
 @pytest.mark.parametrize("debian", list(distributions()))
-def test_no_driver_of_debian_removes_a_package_of_its_own(debian: str) -> None:
+def test_no_driver_of_debian_removes_its_own_packages(debian: str) -> None:
     for branch in distributions()[debian].branches:
         driver = from_debian(debian, branch, "proprietary", None)
         assert not {*driver.held, *driver.beside} & set(driver.instead)
@@ -47,18 +47,18 @@ def test_no_driver_of_debian_removes_a_package_of_its_own(debian: str) -> None:
 
 @pytest.mark.parametrize("branch", ["460", "550", "580", "620"])
 @pytest.mark.parametrize("module", ["open", "proprietary"])
-def test_no_driver_of_nvidia_does_so_either(branch: str, module: str) -> None:
+def test_no_driver_of_nvidia_removes_its_own_packages(branch: str, module: str) -> None:
     driver = from_repository(branch, module, None)  # type: ignore[arg-type]
     assert not {*driver.held, *driver.beside} & set(driver.instead)
 
 
-def test_nvidias_own_repository_has_its_own_names() -> None:
+def test_nvidias_repository_has_other_package_names() -> None:
     assert from_repository("460", "proprietary", None).held == ("cuda-drivers-460",)
     assert from_repository("550", "open", None).held == ("nvidia-kernel-open-dkms", "cuda-drivers-550")
     assert from_repository("580", "open", None).held == ("nvidia-kernel-open-dkms", "nvidia-driver-cuda")
 
 
-def test_a_branch_is_pinned_above_whatever_is_installed() -> None:
+def test_a_branch_is_pinned_above_the_installed_version() -> None:
     assert "Pin: version 550.*\nPin-Priority: 1001\n" in text(EXAMPLE, "a40-01", PINS)
 
 
@@ -68,7 +68,7 @@ def test_skynets_pin_is_the_driver_of_cuda_11_2() -> None:
     assert branches()["460"].cuda == "11.2"
 
 
-def test_of_a_model_that_is_in_no_table_only_the_number_is_compared(tmp_path: Path) -> None:
+def test_of_an_unknown_model_only_the_number_is_compared(tmp_path: Path) -> None:
     cluster = inventories.changed(inventories.SMALL, tmp_path, ("models: [A40]", "models: [Trial Board 7]"))
     settings = json.loads(text(cluster, "gpu-1", SETTINGS))
     assert settings["gpus"] == {"a40": {"count": 8, "models": [".*"]}}
@@ -81,7 +81,7 @@ def test_an_exact_version_is_pinned_above_the_rest_of_its_branch(tmp_path: Path)
     assert pins.index("Pin: version 550.163.01-2\nPin-Priority: 1002\n") < pins.index("Pin: version 550.163.01*\n")
 
 
-def test_nouveau_is_kept_from_the_gpus() -> None:
+def test_nouveau_is_blocked() -> None:
     assert "blacklist nouveau\n" in text(EXAMPLE, "a40-01", NOUVEAU)
 
 
@@ -92,7 +92,7 @@ def test_every_gpu_has_its_device_file_before_slurmd() -> None:
     assert "After=gpupool-gpus.service" in drop_in
 
 
-def test_gpus_are_checked_where_a_person_has_installed_the_driver(tmp_path: Path) -> None:
+def test_gpus_are_checked_on_nodes_whose_driver_an_admin_installed(tmp_path: Path) -> None:
     text_ = (inventories.INVENTORY / "example" / "software.yml").read_text()
     start = text_.index("  cuda:\n    where")
     cuda = text_[start : text_.index("  # nv_gpu: users")]

@@ -15,7 +15,7 @@ from gpupool.testbed.overlay import stand_in
 FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
-def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
+def test_the_file_has_the_syntax_of_exportfs(stored: Cluster) -> None:
     file = exports_file(stored, stored.nodes["fs1"])
     ours = "rw,sync,no_subtree_check"
     assert file.path == "/etc/exports.d/gpupool.exports"
@@ -28,7 +28,7 @@ def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
 
 @pytest.mark.promise("SKY-083")
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
+def test_only_nodes_that_mount_an_export_may_access_it(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     for mount in cluster.mounts:
         server = cluster.nodes[mount.server]
@@ -46,7 +46,7 @@ def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
     assert not any("*" in text for text in texts)
 
 
-def test_root_keeps_its_rights_only_where_that_is_said(tmp_path: Path) -> None:
+def test_root_is_squashed_unless_the_export_disables_it(tmp_path: Path) -> None:
     cluster = changed(STORED, tmp_path, ("squash: all", "squash: none"))
     squashing = {export.path: export.options[3] for export in exports_for(cluster, cluster.nodes["fs1"])}
     assert squashing == {
@@ -57,7 +57,7 @@ def test_root_keeps_its_rights_only_where_that_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("cpus", "threads"), [(0, 8), (1, 8), (4, 32), (16, 128), (64, 128)])
-def test_nfsd_has_threads_by_its_cpus(stored: Cluster, cpus: int, threads: int) -> None:
+def test_the_number_of_threads_of_nfsd_follows_from_its_cpus(stored: Cluster, cpus: int, threads: int) -> None:
     text = nfs_conf(stored, replace(stored.nodes["fs1"], cpus=cpus)).text
     assert re.findall(r"^threads=(\d+)$", text, re.MULTILINE) == [str(threads)]
 
@@ -66,7 +66,7 @@ def test_nfsd_has_threads_by_its_cpus(stored: Cluster, cpus: int, threads: int) 
     ("versions", "three", "four", "fstype", "asked"),
     [("[4]", "n", "y", "nfs4", "4.2"), ("[3, 4]", "y", "y", "nfs4", "4.2"), ("[3]", "y", "n", "nfs", "3")],
 )
-def test_servers_and_clients_speak_the_same(
+def test_servers_and_clients_use_the_same_version(
     versions: str, three: str, four: str, fstype: str, asked: str, tmp_path: Path
 ) -> None:
     cluster = changed(STORED, tmp_path, ("  links:", f"  nfs_versions: {versions}\n  links:"))
@@ -76,13 +76,13 @@ def test_servers_and_clients_speak_the_same(
     assert {(mount.fstype, re.findall(r"vers=([\d.]+)", mount.options)[0]) for mount in mounts} == {(fstype, asked)}
 
 
-def test_an_exports_own_options_come_after_ours(stored: Cluster) -> None:
+def test_options_of_an_export_come_after_ours(stored: Cluster) -> None:
     options = {mount.path: mount.options for mount in mounts_for(stored, stored.nodes["gpu-1"])}
     assert options["/home"] == "_netdev,hard,noatime,vers=4.2,nconnect=4,nosuid"
     assert options["/mnt/red"] == "_netdev,hard,noatime,vers=4.2"
 
 
-def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
+def test_mounts_are_automounts_except_for_slurmctlds_state() -> None:
     skynet = cluster_at(INVENTORY / "skynet")
     mounts = {mount.path: mount for mount in mounts_for(skynet, skynet.nodes["marvin"])}
     state = mounts.pop("/var/spool/slurm-state")
@@ -94,14 +94,14 @@ def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
     assert {(mount.automount, mount.timeout) for mount in mounts.values()} == {(True, 30)}
 
 
-def test_slurmctlds_state_is_beside_no_lab() -> None:
+def test_slurmctlds_state_is_in_no_labs_directory() -> None:
     skynet = cluster_at(INVENTORY / "skynet")
     (server,) = [mount.server for mount in skynet.mounts if mount.holds(skynet.slurm.state)]
     labs = {name for spaces in skynet.storage.spaces.values() for name in spaces.values()}
     assert not [mount.export for mount in skynet.mounts if mount.server == server and mount.export in labs]
 
 
-def test_a_testbed_exports_nothing_but_from_machines_to_machines() -> None:
+def test_a_testbed_exports_only_between_machines() -> None:
     twin = stand_in(cluster_at(INVENTORY / "example"), cgroup="v2")
     files, login = twin.nodes["files"], twin.nodes["login1"]
     assert exports_for(twin, files) == []

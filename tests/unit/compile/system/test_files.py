@@ -28,7 +28,7 @@ def twin(skynet: Cluster) -> Cluster:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_everybody_knows_everybodys_address(folder: str) -> None:
+def test_every_node_has_the_addresses_of_all_nodes(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     lines = [line.split() for line in hosts(cluster).splitlines() if line[:1].isdigit() and not line.startswith("127.")]
     assert {words[1]: words[0] for words in lines} == {
@@ -39,13 +39,13 @@ def test_everybody_knows_everybodys_address(folder: str) -> None:
     )
 
 
-def test_a_host_name_is_never_this_machines_own_loop(skynet: Cluster) -> None:
+def test_a_host_name_is_never_an_address_of_the_loopback(skynet: Cluster) -> None:
     """127.0.1.1, as written by installers, would make slurmd connect to itself."""
     assert re.findall(r"^127\..*$", hosts(skynet), re.MULTILINE) == ["127.0.0.1 localhost"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_people_are_the_same_everywhere(folder: str) -> None:
+def test_users_are_the_same_on_all_nodes(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     groups = groups_for(cluster)
     seen = {
@@ -58,7 +58,7 @@ def test_people_are_the_same_everywhere(folder: str) -> None:
     assert len(set(groups.values())) == len(groups)
 
 
-def test_homes_are_where_they_are_mounted(skynet: Cluster) -> None:
+def test_homes_are_in_the_mounted_directory(skynet: Cluster) -> None:
     assert {person.home for person in people_for(skynet, skynet.nodes["sky1"])} == {
         f"/nethome/{name}" for name in skynet.users
     }
@@ -67,7 +67,7 @@ def test_homes_are_where_they_are_mounted(skynet: Cluster) -> None:
     }
 
 
-def test_people_without_a_lab_share_a_group() -> None:
+def test_users_without_a_lab_share_a_group() -> None:
     cluster = cluster_at(INVENTORY / "arandu")
     name, user = next(iter(cluster.users.items()))
     homeless = replace(cluster, users={**cluster.users, name: replace(user, gid=None)})
@@ -82,31 +82,31 @@ def test_mounts_are_hard_and_wait_for_the_network(skynet: Cluster) -> None:
     assert stand_ins_for(skynet, skynet.nodes["multivac"]) == []
 
 
-def test_a_server_does_not_mount_its_own(skynet: Cluster) -> None:
+def test_a_server_does_not_mount_its_exports(skynet: Cluster) -> None:
     for mount in skynet.mounts:
         assert mount.server not in mount.nodes
 
 
-def test_a_testbed_binds_what_its_nodes_share(twin: Cluster) -> None:
+def test_a_testbed_uses_bind_mounts_for_shared_directories(twin: Cluster) -> None:
     client = {point.path: point for point in mounts_for(twin, twin.nodes["sky1"])}
     server = {point.path: point for point in stand_ins_for(twin, twin.nodes["multivac"])}
     assert client["/coc/pskynet1"].source == server["/pskynet1"].source == "/testbed/pskynet1"
     assert {(point.fstype, point.options) for point in (*client.values(), *server.values())} == {("none", "bind")}
 
 
-def test_links_are_on_those_who_use_them(skynet: Cluster) -> None:
+def test_links_are_on_the_nodes_that_use_them(skynet: Cluster) -> None:
     assert links_for(skynet, skynet.nodes["sky1"])["/srv/share4"] == "/coc/pskynet4"
     assert links_for(skynet, skynet.nodes["multivac"]) == {}
 
 
-def test_a_directory_of_users_directories_is_everybodys() -> None:
+def test_a_directory_of_users_directories_can_be_entered_by_all() -> None:
     """Its mode is that of the users' directories; every user must be able to enter it."""
     cluster = cluster_at(INVENTORY / "arandu")
     assert local_for(cluster, cluster.nodes["dgx01"]) == [Directory("/output", mode="1777")]
     assert local_for(cluster, cluster.controllers[0]) == []
 
 
-def test_packages(skynet: Cluster) -> None:
+def test_each_role_has_its_packages(skynet: Cluster) -> None:
     assert {"slurmd", "munge", "slurm-client", "git"} <= set(packages_for(skynet, skynet.nodes["a40-01"]))
     assert {"slurmctld", "slurmdbd", "mariadb-server"} <= set(packages_for(skynet, skynet.nodes["marvin"]))
     assert {"slurmctld", "slurmd"} <= set(packages_for(skynet, skynet.nodes["vicki"]))
@@ -119,7 +119,7 @@ def test_packages(skynet: Cluster) -> None:
         assert {"openssh-server", "systemd-timesyncd", "tzdata", "ca-certificates"} <= set(packages)
 
 
-def test_sessions_are_kept_from_gpus_only_where_jobs_are(skynet: Cluster) -> None:
+def test_sessions_are_kept_from_gpus_only_where_jobs_run(skynet: Cluster) -> None:
     """A user who may open all GPUs through a job is not hindered elsewhere."""
     arandu = cluster_at(INVENTORY / "arandu")
     assert fences_sessions(skynet, skynet.nodes["a40-01"])
@@ -127,17 +127,17 @@ def test_sessions_are_kept_from_gpus_only_where_jobs_are(skynet: Cluster) -> Non
     assert not fences_sessions(arandu, arandu.nodes["dgx01"])
 
 
-def test_zfs_is_installed_where_there_are_pools(stored: Cluster) -> None:
+def test_zfs_is_installed_on_nodes_with_pools(stored: Cluster) -> None:
     with_zfs = {name for name, node in stored.nodes.items() if "zfsutils-linux" in packages_for(stored, node)}
     assert with_zfs == {"fs1", "fs2", "gpu-1", "gpu-2"}
 
 
-def test_nodes_ask_all_controllers(skynet: Cluster, twin: Cluster) -> None:
+def test_nodes_use_all_controllers(skynet: Cluster, twin: Cluster) -> None:
     assert 'SLURMD_OPTIONS="--conf-server 10.66.2.1,10.66.2.2"' in slurmd_default(skynet)
     assert 'SLURMD_OPTIONS="--conf-server 10.66.2.1,10.66.2.2 -b"' in slurmd_default(twin)
 
 
-def test_device_files_only_where_no_driver_makes_them(skynet: Cluster, twin: Cluster) -> None:
+def test_device_files_are_created_only_without_a_driver(skynet: Cluster, twin: Cluster) -> None:
     assert fake_devices(skynet, skynet.nodes["a40-01"]) == {}
     assert fake_devices(twin, twin.nodes["a40-01"]) == {f"/dev/nvidia{minor}": minor for minor in range(8)}
     assert fake_devices(twin, twin.nodes["sky1"]) == {}
@@ -152,7 +152,7 @@ def _sshd(cluster: Cluster, node: Node) -> str:
     return file.text
 
 
-def test_variables_of_ssh_clients_where_they_may_be_sent(skynet: Cluster) -> None:
+def test_variables_of_ssh_clients_are_accepted_only_where_the_inventory_allows_it(skynet: Cluster) -> None:
     assert "AcceptEnv SKY_VSC_LAUNCH\n" in _sshd(skynet, skynet.nodes["sky1"])
     assert "AcceptEnv" not in _sshd(skynet, skynet.nodes["a40-01"])
     assert "PasswordAuthentication yes\n" in _sshd(skynet, skynet.nodes["a40-01"])
@@ -173,7 +173,7 @@ def test_the_controller_waits_for_its_state(skynet: Cluster) -> None:
     assert "RequiresMountsFor" not in text(replace(skynet, slurm=beside))
 
 
-def test_daemons_come_back(skynet: Cluster) -> None:
+def test_daemons_are_restarted(skynet: Cluster) -> None:
     for node in skynet.nodes.values():
         for file in files_for(skynet, node):
             if file.path.endswith("service.d/gpupool.conf"):
@@ -182,7 +182,7 @@ def test_daemons_come_back(skynet: Cluster) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
+def test_no_file_contains_a_secret_or_is_readable_by_mistake(folder: str) -> None:
     cluster = cluster_at(INVENTORY / folder)
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):

@@ -52,7 +52,7 @@ def clusters(draw: some.DrawFn) -> Cluster:
     return replace(cluster, access=access, policies=cluster.policies.model_copy(update={"dev_ports": ports}))
 
 
-def test_from_a_gateway_ssh_reaches_the_nodes_that_it_is_for_and_gateways_alone() -> None:
+def test_from_a_gateway_ssh_reaches_only_its_nodes_and_gateways() -> None:
     cluster = cluster_at(INVENTORY / "aau-ai-cloud")
     gateway = cluster.nodes["sshgw"].address
     barred = {name for name, node in cluster.nodes.items() if IPv4Network(gateway) in rules(cluster, node).ssh_never}
@@ -66,7 +66,7 @@ def any_of(networks: list[IPv4Network]) -> some.SearchStrategy[IPv4Address]:
 
 
 @given(some.data())
-def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -> None:
+def test_no_node_ever_refuses_ssh_from_admins_networks(data: some.DataObject) -> None:
     """Always from access.admin.networks; also from inside, except for a gateway's users."""
     cluster = data.draw(clusters())
     node = data.draw(some.sampled_from(list(cluster.nodes.values())))
@@ -84,7 +84,7 @@ def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -
 
 
 @given(some.data())
-def test_what_limits_nothing_is_no_file(data: some.DataObject) -> None:
+def test_a_node_without_limits_has_no_firewall(data: some.DataObject) -> None:
     cluster = data.draw(clusters())
     node = data.draw(some.sampled_from(list(cluster.nodes.values())))
     own, address = rules(cluster, node), data.draw(any_of([IPv4Network("0.0.0.0/0")]))
@@ -95,7 +95,7 @@ def test_what_limits_nothing_is_no_file(data: some.DataObject) -> None:
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster.name)
-def test_nobody_elses_tables_are_named(cluster: Cluster) -> None:
+def test_tables_of_others_are_never_named(cluster: Cluster) -> None:
     for node in cluster.nodes.values():
         for file in files_of(cluster, node, "firewall"):
             assert "flush" not in file.text
@@ -130,7 +130,7 @@ def test_from_outside_through_the_gateway_only_and_to_the_front_end_only() -> No
         assert own.lets_in(gateway, 22) is through
 
 
-def test_a_vpn_that_only_the_site_knows_is_the_sites_to_let_in() -> None:
+def test_a_vpn_that_only_the_site_knows_is_the_sites_to_admit() -> None:
     for name in ("arandu", "sdumont"):
         cluster = next(cluster for cluster in CLUSTERS if cluster.name == name)
         assert not any(rules(cluster, node).limited for node in cluster.nodes.values())
@@ -160,7 +160,7 @@ def limited() -> Iterator[tuple[str, Rules, str]]:
 
 @pytest.mark.skipif(not _namespaces(), reason="needs root, nft and network namespaces")
 @pytest.mark.parametrize(("name", "own", "text"), [pytest.param(*case, id=case[0]) for case in limited()])
-def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, tmp_path: Path) -> None:
+def test_the_kernel_admits_the_same_connections_as_the_rules(name: str, own: Rules, text: str, tmp_path: Path) -> None:
     """A connection older than the table stays; other tables stay; loading it again changes nothing."""
     table = tmp_path / "firewall.nft"
     table.write_text(text)
@@ -188,7 +188,9 @@ def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, 
         (["10.0.0.0/16", "10.1.0.0/16"], ["10.1.0.0/16"], ["10.0.0.0/16"]),
     ],
 )
-def test_networks_less_others_keep_all_other_addresses(networks: list[str], others: list[str], left: list[str]) -> None:
+def test_networks_without_excluded_ones_keep_all_other_addresses(
+    networks: list[str], others: list[str], left: list[str]
+) -> None:
     """A gateway whose users may not reach a node, beside networks of admins, is excluded by the remaining networks."""
     found = without(map(IPv4Network, networks), map(IPv4Network, others))
     assert [str(network) for network in found] == left

@@ -41,13 +41,13 @@ def test_users_have_a_share_of_a_head_and_root_has_none(skynet: Cluster) -> None
 
 
 @pytest.mark.promise("SKY-013")
-def test_what_users_leave_running_on_a_head_stays_if_wanted(skynet: Cluster, tmp_path: Path) -> None:
+def test_processes_that_users_leave_on_a_head_are_kept_on_request(skynet: Cluster, tmp_path: Path) -> None:
     assert "KillUserProcesses=no\n" in files(skynet, "sky1", "sessions")[sessions.LOGIND]
     ends = changed(INVENTORY / "skynet", tmp_path, ("linger: true", "linger: false"))
     assert "KillUserProcesses=yes\n" in files(ends, "sky1", "sessions")[sessions.LOGIND]
 
 
-def test_shares_do_not_collide_with_the_fence_around_gpus() -> None:
+def test_shares_do_not_conflict_with_the_device_limits_of_sessions() -> None:
     assert sessions.SHARE != USER_SLICE
     assert sessions.ROOT_SHARE != ROOT_SLICE
     # systemd reads drop-ins in the order of their names, and the last one wins
@@ -55,7 +55,7 @@ def test_shares_do_not_collide_with_the_fence_around_gpus() -> None:
 
 
 @pytest.mark.promise("SKY-164")
-def test_processes_may_have_as_many_open_files_as_the_inventory_says(skynet: Cluster) -> None:
+def test_the_limit_of_open_files_is_that_of_the_inventory(skynet: Cluster) -> None:
     for node in skynet.nodes:
         if skynet.nodes[node].managed:
             assert "* hard nofile 65536\n" in files(skynet, node, "sessions")[sessions.LIMITS], node
@@ -65,7 +65,7 @@ def test_processes_may_have_as_many_open_files_as_the_inventory_says(skynet: Clu
     assert "LimitNOFILE" not in head
 
 
-def test_without_the_policies_nothing_is_put(aau: Cluster) -> None:
+def test_without_the_policies_no_file_is_installed(aau: Cluster) -> None:
     for node in aau.nodes.values():
         assert files_of(aau, node, "sessions") == []
         assert files_of(aau, node, "reaper") == []
@@ -77,7 +77,7 @@ def test_homes_have_the_mode_of_the_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("SKY-160")
-def test_the_reaper_comes_to_compute_nodes_and_never_to_heads(skynet: Cluster) -> None:
+def test_the_reaper_is_on_compute_nodes_and_never_on_heads(skynet: Cluster) -> None:
     for node in skynet.nodes.values():
         here = reaper.kinds(skynet, node)
         assert ("strays" in here) == node.has("compute"), node.name
@@ -103,7 +103,7 @@ def test_the_program_reads_these_settings(
     assert main() == 0
 
 
-def test_timers_say_when_and_where_the_reaper_runs(tmp_path: Path) -> None:
+def test_timers_have_the_time_and_nodes_of_the_reaper(tmp_path: Path) -> None:
     row = '{job: reaper, every: 10m, where: "@compute", src: "L236 L376", inferred: [every]}'
     none = changed(INVENTORY / "skynet", tmp_path / "none", (f"  - {row}\n", ""))
     assert reaper.kinds(none, none.nodes["clippy"]) == {"strays": 600}
@@ -120,13 +120,13 @@ def test_a_node_is_rebooted_by_slurm_when_its_jobs_have_ended(skynet: Cluster) -
     assert files(skynet, "sky1", "reboot") == {}
 
 
-def test_who_wants_no_guard_has_none(tmp_path: Path) -> None:
+def test_without_the_policy_a_reboot_is_not_guarded(tmp_path: Path) -> None:
     cluster = changed(INVENTORY / "skynet", tmp_path, ("reboot_only_idle: true", "reboot_only_idle: false"))
     assert "RebootProgram" not in files(cluster, "marvin", "slurm")["/etc/slurm/slurm.conf"]
     assert not {file.path for file in files_for(cluster, cluster.nodes["clippy"])} & {*reboot.COMMANDS, reboot.APT}
 
 
-def test_the_commands_are_the_same_text_on_all_nodes_and_name_each_as_slurm_does(skynet: Cluster, aau: Cluster) -> None:
+def test_the_commands_are_the_same_on_all_nodes_and_use_slurms_node_name(skynet: Cluster, aau: Cluster) -> None:
     for cluster, words in ((skynet, "node=$(uname -n)\n"), (aau, "node=$(uname -n).srv.aau.dk\n")):
         texts = {
             file.text

@@ -59,7 +59,7 @@ def images(tmp_path: Path) -> Images:
 
 
 @pytest.mark.promise("AAU-043")
-def test_an_image_is_fetched_once_and_all_may_read_it(images: Images) -> None:
+def test_an_image_is_downloaded_once_and_readable_for_all(images: Images) -> None:
     file = images.folder / "share/images/a.sif"
     row = ("singularity", "docker://site/a:1", str(file))
     done = images.run(row)
@@ -75,7 +75,7 @@ def test_an_image_is_fetched_once_and_all_may_read_it(images: Images) -> None:
     assert len(images.told) == 1
 
 
-def test_what_cannot_be_fetched_is_named_and_leaves_nothing(images: Images) -> None:
+def test_a_failed_download_is_named_and_leaves_no_file(images: Images) -> None:
     bad, good = images.folder / "one/bad.sif", images.folder / "one/good.sif"
     done = images.run(("singularity", "docker://site/broken", str(bad)), ("singularity", "docker://site/a", str(good)))
     assert done.returncode == 1
@@ -83,7 +83,7 @@ def test_what_cannot_be_fetched_is_named_and_leaves_nothing(images: Images) -> N
     assert [path.name for path in good.parent.iterdir()] == ["good.sif"]
 
 
-def test_no_file_is_put_where_users_could_lead_it_elsewhere(images: Images) -> None:
+def test_no_image_is_written_below_a_directory_that_users_can_change(images: Images) -> None:
     theirs = images.folder / "theirs"
     theirs.mkdir()
     os.chown(theirs, 20001, 20001)
@@ -101,7 +101,7 @@ def test_no_file_is_put_where_users_could_lead_it_elsewhere(images: Images) -> N
 
 
 @pytest.mark.promise("ARA-032")
-def test_dockers_images_are_pulled_where_they_are_missing(images: Images) -> None:
+def test_missing_images_of_docker_are_pulled(images: Images) -> None:
     done = images.run(("docker", "here:1", "-"), ("docker", "new:1", "-"), ("docker", "away:1", "-"))
     assert done.returncode == 1
     assert (done.stdout, done.stderr) == ("fetched new:1\n", "away:1: not fetched\n")
@@ -116,7 +116,7 @@ def fetchers(cluster: Cluster) -> dict[str, list[str]]:
 
 
 @pytest.mark.promise("AAU-042", "AAU-043")
-def test_a_file_on_an_export_is_fetched_by_one_node() -> None:
+def test_a_file_on_an_export_is_downloaded_by_one_node() -> None:
     found = {name: sources for name, sources in fetchers(AAU).items() if sources}
     assert found == {"nv-ai-01": ["docker://nvcr.io/nvidia/tensorflow:20.10-tf2-py3"]}
     texts = {file.path: file.text for file in files_of(AAU, AAU.nodes["nv-ai-01"], "images")}
@@ -127,6 +127,6 @@ def test_a_file_on_an_export_is_fetched_by_one_node() -> None:
     assert PROGRAM in texts
 
 
-def test_each_node_has_dockers_images_of_its_own() -> None:
+def test_each_node_pulls_its_images_of_docker() -> None:
     compute = [node.name for node in ARANDU.having("compute")]
     assert [name for name, sources in fetchers(ARANDU).items() if sources] == compute

@@ -30,14 +30,14 @@ def test_units_of_different_paths_have_different_names(parts: list[str]) -> None
 
 @pytest.mark.skipif(which("systemd-escape") is None, reason="needs systemd-escape")
 @pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d", "/"])
-def test_systemd_calls_mount_units_the_same(path: str) -> None:
+def test_systemd_gives_mount_units_the_same_names(path: str) -> None:
     said = subprocess.run(
         ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
     )
     assert unit_name(path) == said.stdout.strip()
 
 
-def test_nothing_of_a_boot_waits_for_a_server() -> None:
+def test_no_boot_waits_for_a_server() -> None:
     units = unit_texts(Mount("/coc/a b", "server:/a", options="hard,vers=4.2", automount=True, timeout=30))
     mount, automount = units[unit_name("/coc/a b")], units[unit_name("/coc/a b", "automount")]
     assert "Options=hard,vers=4.2,nofail\nTimeoutSec=60\n" in mount
@@ -56,12 +56,12 @@ def test_ceph_is_mounted_at_first_access_too() -> None:
     assert {(mount.path, mount.automount) for mount in mounts} == {("/user", True)}
 
 
-def test_log_ins_do_not_wait_for_homes_at_boot() -> None:
+def test_logins_do_not_wait_for_homes_at_boot() -> None:
     units = unit_texts(Mount("/home", "server:/a", automount=True))
     assert "Wants=" not in units["home.automount"]
 
 
-def test_what_a_service_cannot_start_without_is_tried_for_ever() -> None:
+def test_a_mount_that_a_service_requires_is_tried_forever() -> None:
     mount = Mount("/var/spool/state", "server:/a", options="hard,retry=10080", timeout=0)
     (text,) = unit_texts(mount).values()
     assert "TimeoutSec=infinity\n" in text
@@ -69,7 +69,7 @@ def test_what_a_service_cannot_start_without_is_tried_for_ever() -> None:
     assert mount.patience == 30
 
 
-def test_a_testbeds_binds_are_no_networks_business() -> None:
+def test_bind_mounts_of_a_testbed_do_not_wait_for_the_network() -> None:
     (text,) = unit_texts(Mount("/coc/a", "/testbed/a", "none", "bind")).values()
     assert "nofail" not in text
     assert "network" not in text

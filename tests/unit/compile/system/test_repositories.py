@@ -29,16 +29,16 @@ def test_a_node_whose_driver_comes_from_it_has_the_repository_with_its_key() -> 
     ]
 
 
-def test_a_node_that_uses_none_has_none() -> None:
+def test_a_node_that_uses_no_repository_has_none() -> None:
     assert texts("sky1") == {}
 
 
-def test_a_testbed_has_no_driver_and_so_not_its_repository() -> None:
+def test_a_testbed_has_no_driver_and_no_repository_for_it() -> None:
     cluster = stand_in(SKYNET, cgroup="v2")
     assert [file for node in cluster.nodes.values() for file in files_of(cluster, node, "repositories")] == []
 
 
-def test_a_repository_without_components_is_a_directory(tmp_path: Path) -> None:
+def test_a_repository_without_components_has_a_directory(tmp_path: Path) -> None:
     replaced = ("suite: trixie\n      components: [main]", "suite: ./")
     cluster = inventories.changed(inventories.INVENTORY / "skynet", tmp_path, replaced)
     source = files_of(cluster, cluster.nodes["a40-01"], "repositories")[1].text

@@ -24,7 +24,7 @@ def files(cluster: Cluster, node: str, role: str = "singularity") -> dict[str, s
     return {file.path: file.text for file in files_of(cluster, cluster.nodes[node], role)}
 
 
-def test_it_is_where_the_inventory_wants_it() -> None:
+def test_singularity_is_on_the_nodes_of_the_inventory_only() -> None:
     assert files(AAU, "ai-pilot") == {}
     texts = files(AAU, "nv-ai-01")
     assert set(texts) == {SETTINGS, SCRATCH}
@@ -39,7 +39,7 @@ def test_it_is_where_the_inventory_wants_it() -> None:
     assert "squashfuse" not in packages_for(twin, twin.nodes["nv-ai-01"]), "a container cannot use it"
 
 
-def test_who_builds_images_is_in_the_order_of_their_numbers() -> None:
+def test_users_who_may_build_images_are_in_the_order_of_their_uids() -> None:
     builders = builders_for(AAU, AAU.nodes["nv-ai-01"])
     assert builders == sorted(AAU.users, key=lambda name: AAU.users[name].uid)
     assert builders_for(AAU, AAU.nodes["ai-pilot"]) == []
@@ -53,7 +53,7 @@ def test_who_builds_images_is_in_the_order_of_their_numbers() -> None:
         ("trixie", False, ["origin packages.example.org"]),
     ],
 )
-def test_one_package_is_taken_from_another_repository(suite: str, other: bool, pins: list[str], tmp_path: Path) -> None:
+def test_one_package_comes_from_another_repository(suite: str, other: bool, pins: list[str], tmp_path: Path) -> None:
     """In the second case, Docker's toolkit comes from the same repository."""
     replaced = [
         (FROM_SKYNET, f"{FROM_SKYNET}  singularity: {{where: a40-01, repository: site}}\n"),
@@ -108,7 +108,7 @@ class Shell:
         ("/s/{account}/{domain}/{user}", "/s/red/a.org/ann@a.org"),
     ],
 )
-def test_what_is_temporary_has_a_place_of_the_users_own(scratch: str, there: str, tmp_path: Path) -> None:
+def test_each_user_has_a_private_temporary_directory(scratch: str, there: str, tmp_path: Path) -> None:
     shell = Shell(tmp_path, scratch)
     said = [
         f"APPTAINER_CACHEDIR='{there}/.singularity/cache'",
@@ -118,7 +118,7 @@ def test_what_is_temporary_has_a_place_of_the_users_own(scratch: str, there: str
     assert (tmp_path / f"{there[1:]}/.singularity").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_place_that_another_user_has_made_is_not_used(tmp_path: Path) -> None:
+def test_a_temporary_directory_that_another_user_created_is_not_used(tmp_path: Path) -> None:
     assert Shell(tmp_path, "/raid/{id}").variables(os.getuid() + 1) == ""
     (tmp_path / "raid/ann/.singularity/tmp").rmdir()
     (tmp_path / "raid/ann/.singularity").rmdir()

@@ -32,13 +32,13 @@ def cluster(tmp_path: Path) -> Cluster:
     return changed(STORED, tmp_path / "one", (HOMES, LUSTRE), (SPACE, WEKA), CHECKED)
 
 
-def test_nodes_have_no_unit_of_it(cluster: Cluster) -> None:
+def test_nodes_have_no_unit_for_a_mount_of_the_site(cluster: Cluster) -> None:
     node = cluster.nodes["gpu-1"]
     assert not [file.path for file in files_for(cluster, node) if "home" in file.path and "systemd" in file.path]
     assert {mount.path for mount in mounts_for(cluster, node)}.isdisjoint({"/home", "/weka"})
 
 
-def test_it_is_looked_for_by_its_kind_as_the_kernel_says_it(cluster: Cluster) -> None:
+def test_it_is_expected_with_the_file_system_type_of_the_kernel(cluster: Cluster) -> None:
     node = cluster.nodes["gpu-1"]
     assert [(mount.path, mount.fstype, mount.units) for mount in theirs_for(cluster, node)] == [
         ("/weka", "wekafs", ()),
@@ -53,15 +53,15 @@ def test_it_is_looked_for_by_its_kind_as_the_kernel_says_it(cluster: Cluster) ->
     ]
 
 
-def test_a_node_without_it_is_drained(cluster: Cluster) -> None:
+def test_a_node_without_the_mount_is_drained(cluster: Cluster) -> None:
     assert settings(cluster, cluster.nodes["gpu-2"])["mounts"] == ["/mnt/red", "/weka", "/home", "/mnt/scratch"]
 
 
-def test_links_of_labs_lead_to_it(cluster: Cluster) -> None:
+def test_links_of_labs_point_to_it(cluster: Cluster) -> None:
     assert links_for(cluster, cluster.nodes["ctl"])["/srv/blue/share"] == "/weka"
 
 
-def test_homes_are_made_by_the_node_that_is_named_and_only_where_it_is_mounted(cluster: Cluster) -> None:
+def test_homes_are_created_by_the_named_node_only_while_it_is_mounted(cluster: Cluster) -> None:
     ctl = cluster.nodes["ctl"]
     assert {home.path for home in homes_for(cluster, ctl)} == {"/home/ann", "/home/bob"}
     assert [mount.path for mount in needed_for(cluster, ctl)] == ["/home"]
@@ -72,19 +72,19 @@ def test_homes_are_made_by_the_node_that_is_named_and_only_where_it_is_mounted(c
     assert [top.path for node in cluster.nodes.values() for top in tops_for(cluster, node) if "weka" in top.path] == []
 
 
-def test_it_is_no_export_of_that_node(cluster: Cluster) -> None:
+def test_it_is_not_exported_by_that_node(cluster: Cluster) -> None:
     ctl = cluster.nodes["ctl"]
     assert exports_for(cluster, ctl) == []
     assert served_by(cluster, ctl) == ()
     assert "ctl" not in servers_of(cluster, cluster.nodes["gpu-1"]).values()
 
 
-def test_the_first_head_that_has_it_works_on_it_by_night(cluster: Cluster) -> None:
+def test_the_first_head_that_mounts_it_runs_its_nightly_tasks(cluster: Cluster) -> None:
     found = {mount.export: worker(cluster, mount) for mount in cluster.mounts if mount.by_site}
     assert found == {"blue": ("ctl", "/weka"), "homes": ("ctl", "/home")}
 
 
-def test_a_testbed_has_it_from_outside_and_somebody_who_makes_directories(tmp_path: Path) -> None:
+def test_a_testbed_has_a_volume_for_it_and_a_node_that_creates_directories(tmp_path: Path) -> None:
     cluster = changed(STORED, tmp_path / "two", (HOMES, LUSTRE), (SPACE, WEKA), TESTBED)
     twin = stand_in(cluster, cgroup="v2")
     volumes = {container.name: container.volumes for container in spec_of(twin).containers}

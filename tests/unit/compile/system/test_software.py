@@ -50,7 +50,7 @@ def test_santos_dumont_has_the_modules_of_its_guide(dumont: Cluster) -> None:
     assert not files_of(dumont, dumont.nodes["sdumont-fs"], "modules")
 
 
-def test_a_module_file_says_what_the_inventory_says(dumont: Cluster) -> None:
+def test_a_module_file_has_the_settings_of_the_inventory(dumont: Cluster) -> None:
     module = Module(
         name="a/1",
         about='says "x"\\',
@@ -74,7 +74,7 @@ def test_a_module_file_says_what_the_inventory_says(dumont: Cluster) -> None:
 
 @pytest.mark.promise("GCP-022", "SKY-181")
 @pytest.mark.parametrize("name", ["gcp-slurm", "skynet"])
-def test_where_users_bring_their_software_nothing_is_installed_for_all(name: str) -> None:
+def test_where_users_bring_their_software_none_is_installed_for_all(name: str) -> None:
     cluster = cluster_at(INVENTORY / name)
     for node in cluster.nodes.values():
         assert not [*modules.files(cluster, node), *conda.files(cluster, node)]
@@ -82,7 +82,7 @@ def test_where_users_bring_their_software_nothing_is_installed_for_all(name: str
         assert not {"lmod", "conda", "python3-torch", "python3-tensorflow"} & set(wanted)
 
 
-def test_conda_of_another_installer_is_another_directory(skynet: Cluster) -> None:
+def test_another_installer_of_conda_has_another_directory(skynet: Cluster) -> None:
     def with_installer(sha256: str) -> dict[str, str]:
         installer = INSTALLER.model_copy(update={"sha256": sha256})
         software = skynet.software.model_copy(update={"conda": Conda(installer=installer)})
@@ -95,7 +95,7 @@ def test_conda_of_another_installer_is_another_directory(skynet: Cluster) -> Non
     assert with_installer("cd" * 32) == {"/opt/conda": "/opt/conda-cdcdcdcdcdcd"}
 
 
-def test_variables_of_logins_are_each_users_own(skynet: Cluster, tmp_path: Path) -> None:
+def test_variables_of_logins_are_filled_in_for_each_user(skynet: Cluster, tmp_path: Path) -> None:
     values = {"SCRATCH": "/scratch/{account}/{user}", "WORDS": "a $(touch left) `x` 'y' \"z\" $HOME"}
     cluster = replace(skynet, environment=skynet.environment.model_copy(update={"login": values}))
     file = next(iter(login.files(cluster, cluster.nodes["sky1"])))
@@ -109,7 +109,7 @@ def test_variables_of_logins_are_each_users_own(skynet: Cluster, tmp_path: Path)
 
 
 @pytest.mark.promise("SKY-026", "SKY-027")
-def test_one_line_is_for_all_nodes_with_a_version_too(skynet: Cluster) -> None:
+def test_packages_for_all_nodes_may_have_a_version(skynet: Cluster) -> None:
     packages = {"all": ("git", "jq=1.7.1-6"), "head": ("tmux",)}
     cluster = replace(skynet, software=skynet.software.model_copy(update={"packages": packages}))
     for node in cluster.nodes.values():
@@ -133,7 +133,7 @@ class Links(HTMLParser):
 
 
 @pytest.mark.promise("SKY-117")
-def test_the_wiki_has_the_inventorys_pages_and_the_short_names(skynet: Cluster) -> None:
+def test_the_wiki_has_the_pages_of_the_inventory_and_the_short_names(skynet: Cluster) -> None:
     served = pages(skynet)
     assert set(served) == {"index.html", "skynet.html", "slurm-aliases.html"}
     assert "alias sqme=" in served["slurm-aliases.html"]
@@ -163,7 +163,7 @@ STAND_INS = {
     ("name", "kept"),
     [("myjob", "myproject/results"), ("train_model", "background_job/models"), ("startjupyter.sh", "")],
 )
-def test_arandus_examples_hand_the_jobs_gpu_to_docker_and_keep_results(name: str, kept: str, tmp_path: Path) -> None:
+def test_arandus_examples_give_docker_the_gpu_of_the_job_and_keep_results(name: str, kept: str, tmp_path: Path) -> None:
     cluster = cluster_at(INVENTORY / "arandu")
     files = files_of(cluster, cluster.having("head")[0], "tools")
     text = next(file.text for file in files if file.path.endswith(f"/examples/{name}"))

@@ -51,7 +51,7 @@ def test_every_node_has_the_tools_of_the_inventory(skynet: Cluster) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_tool_has_a_page_for_man_and_help(page: manual.Page, tmp_path: Path) -> None:
+def test_every_tool_has_a_man_page_and_help(page: manual.Page, tmp_path: Path) -> None:
     assert page.name in MAKERS
     text = manual.roff(page)
     for option, meaning in page.options:
@@ -82,7 +82,7 @@ def looked(aau: Cluster, tmp_path: Path) -> Path:
     return program(tmp_path, "getUtilByJobId.sh", text)
 
 
-def test_the_gpus_of_a_job_are_looked_at_from_within_it(looked: Path, tmp_path: Path) -> None:
+def test_the_gpus_of_a_job_are_shown_from_within_it(looked: Path, tmp_path: Path) -> None:
     """The test also runs the step that it starts, with a fake nvidia-smi that ends after its first output."""
     me = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
     program(tmp_path, "squeue", f"#!/bin/sh\necho '815|{me}|RUNNING|2'\n")
@@ -116,7 +116,9 @@ def test_the_gpus_of_a_job_are_looked_at_from_within_it(looked: Path, tmp_path: 
         ([], "", "name one job: getUtilByJobId.sh JOBID"),
     ],
 )
-def test_a_job_that_cannot_be_looked_at(looked: Path, tmp_path: Path, options: list[str], queue: str, why: str) -> None:
+def test_a_job_that_cannot_be_shown_is_an_error(
+    looked: Path, tmp_path: Path, options: list[str], queue: str, why: str
+) -> None:
     program(tmp_path, "squeue", f"#!/bin/sh\n{queue}\n")
     done = run(tmp_path, str(looked), *options)
     assert done.returncode in (1, 2)
@@ -135,7 +137,7 @@ def launch(skynet: Cluster, tmp_path: Path) -> Path:
     return program(tmp_path, "vscode-launch.sh", files(skynet, "sky1")["/usr/local/bin/vscode-launch.sh"])
 
 
-def test_the_job_that_vscode_gets(launch: Path, tmp_path: Path) -> None:
+def test_vscode_requests_its_job(launch: Path, tmp_path: Path) -> None:
     options = "--gpus a40:1 --cpus-per-task 15 --partition kira-lab --comment 'a b'"
     done = run(tmp_path, str(launch), SKY_VSC_LAUNCH=options)
     assert done.returncode == 0, done.stderr
@@ -151,7 +153,7 @@ def test_the_job_that_vscode_gets(launch: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("salloc", ["lives", "is killed"])
-def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: Path, salloc: str) -> None:
+def test_the_connection_is_piped_to_the_job_and_ends_with_it(launch: Path, tmp_path: Path, salloc: str) -> None:
     """A fake srun plays the step: it listens in place of sshd, and answers in capitals. A shell replaces salloc."""
     server = (
         "import re, socket, sys; port = int(re.search(r'serve ([0-9]+)', sys.argv[-1].split('}')[-1])[1])\n"
@@ -189,7 +191,7 @@ def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: 
     ("options", "why"),
     [("", "set SKY_VSC_LAUNCH"), ("--comment 'a", "SKY_VSC_LAUNCH has a quote without its end")],
 )
-def test_vscode_without_options(launch: Path, tmp_path: Path, options: str, why: str) -> None:
+def test_vscode_without_options_requests_the_default_job(launch: Path, tmp_path: Path, options: str, why: str) -> None:
     done = run(tmp_path, str(launch), SKY_VSC_LAUNCH=options)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"vscode-launch.sh: {why}" in done.stderr
@@ -210,14 +212,14 @@ def test_vscode_without_options(launch: Path, tmp_path: Path, options: str, why:
         ("", ""),
     ],
 )
-def test_sacct_knows_old_names(aau: Cluster, tmp_path: Path, given: str, asked: str) -> None:
+def test_sacct_accepts_old_names(aau: Cluster, tmp_path: Path, given: str, asked: str) -> None:
     node = aau.having("head")[0].name
     text = files(aau, node)["/usr/local/bin/sacct"].replace("/usr/bin/sacct", str(program(tmp_path, "real", SAYS)))
     done = run(tmp_path, str(program(tmp_path, "sacct", text)), *given.split())
     assert (done.returncode, done.stderr, done.stdout.split()) == (0, "", asked.split())
 
 
-def test_sacct_is_slurms_own_elsewhere(skynet: Cluster) -> None:
+def test_other_clusters_have_slurms_sacct(skynet: Cluster) -> None:
     assert "/usr/local/bin/sacct" not in files(skynet, "sky1")
 
 
@@ -237,7 +239,7 @@ def test_a_login_shell_has_the_aliases(skynet: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("SKY-202", "SKY-203")
-def test_the_batch_job_begins_as_sbatch_wants_it(skynet: Cluster) -> None:
+def test_the_example_job_has_valid_options_for_sbatch(skynet: Cluster) -> None:
     lines = files(skynet, "sky1")["/usr/local/share/gpupool/examples/job.sh"].splitlines()
     assert lines[0] == "#!/bin/bash"
     options = [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH")]
@@ -246,7 +248,7 @@ def test_the_batch_job_begins_as_sbatch_wants_it(skynet: Cluster) -> None:
     assert lines.index("") == len(options) + 1, "Slurm reads options up to the first command"
 
 
-def test_the_batch_job_takes_a_cpu_where_the_cluster_names_no_number_for_a_gpu(tmp_path: Path) -> None:
+def test_the_example_job_requests_one_cpu_if_the_cluster_has_no_number_per_gpu(tmp_path: Path) -> None:
     cluster = changed(INVENTORY / "skynet", tmp_path, ("  warn_cpus_per_gpu:", "  # "))
     assert "#SBATCH --cpus-per-task=1\n" in files(cluster, "sky1")["/usr/local/share/gpupool/examples/job.sh"]
 
@@ -258,7 +260,7 @@ def test_the_batch_job_takes_a_cpu_where_the_cluster_names_no_number_for_a_gpu(t
     ("hidden", "empty"),
     [("jobs", []), ("accounts", ["caps", "parents", "lending"]), ("nodes", ["types"]), ("partitions", ["partitions"])],
 )
-def test_what_slurm_hides_is_in_no_file(tmp_path: Path, hidden: str, empty: list[str]) -> None:
+def test_data_that_slurm_hides_is_in_no_file(tmp_path: Path, hidden: str, empty: list[str]) -> None:
     new = f"scheduler:\n  private_data: [{hidden}]"
     cluster = changed(INVENTORY / "skynet", tmp_path, ("scheduler:", new))
     values = settings(cluster)

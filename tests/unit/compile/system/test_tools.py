@@ -67,7 +67,7 @@ def tool(skynet: Cluster, tmp_path: Path) -> Sbash:
         ("-- --x11 --comment=hello", "--comment=hello --cpus-per-task=6 --gres=gpu:1 --partition=short --x11"),
     ],
 )
-def test_what_srun_is_asked_for(tool: Sbash, arguments: str, asked: str) -> None:
+def test_sbash_calls_srun_with_these_arguments(tool: Sbash, arguments: str, asked: str) -> None:
     assert tool.asks(*arguments.split()) == asked.split()
 
 
@@ -90,21 +90,23 @@ def test_help_lists_all_options(tool: Sbash) -> None:
         (("--fast",), "sbash: unrecognized option '--fast'\nsbash: sbash --help lists the options\n"),
     ],
 )
-def test_a_slip_is_said_in_words_and_nothing_runs(tool: Sbash, arguments: tuple[str, ...], complaint: str) -> None:
+def test_an_invalid_option_is_an_error_and_starts_no_job(
+    tool: Sbash, arguments: tuple[str, ...], complaint: str
+) -> None:
     done = tool.run(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", complaint)
 
 
-def test_not_from_within_a_job(tool: Sbash) -> None:
+def test_sbash_within_a_job_is_refused(tool: Sbash) -> None:
     done = tool.run(SLURM_JOB_ID="12")
     assert (done.returncode, done.stderr) == (2, "sbash: this shell is in job 12 already: leave it first\n")
 
 
-def test_words_with_blanks_arrive_whole(tool: Sbash) -> None:
+def test_arguments_with_blanks_are_passed_unchanged(tool: Sbash) -> None:
     assert "--job-name=a b $(id) 'c'" in tool.asks("-J", "a b $(id) 'c'")
 
 
-def test_the_inventory_sets_what_is_not_asked_for(skynet: Cluster, tmp_path: Path) -> None:
+def test_defaults_come_from_the_inventory(skynet: Cluster, tmp_path: Path) -> None:
     plain = Sbash(tmp_path, sbash(skynet, Tool(name="sbash", where="@head")))
     assert plain.asks() == ["--cpus-per-task=1", "--gres=gpu:1"]
     options = {"gpus": 2, "gpu": "a40", "cpus": 15, "partition": "it's"}
@@ -113,7 +115,7 @@ def test_the_inventory_sets_what_is_not_asked_for(skynet: Cluster, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_it_is_where_the_inventory_wants_it(name: str) -> None:
+def test_sbash_is_on_the_nodes_of_the_inventory_only(name: str) -> None:
     cluster = cluster_at(ROOT / "inventory" / name)
     where = {node for tool in cluster.tools if tool.name == "sbash" for node in cluster.select(tool.where)}
     files = {name: {file.path for file in files_of(cluster, node, "tools")} for name, node in cluster.nodes.items()}

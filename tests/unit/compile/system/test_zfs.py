@@ -25,7 +25,7 @@ def datasets(cluster: Cluster, node: str) -> dict[str, Dataset]:
     return {dataset.name: dataset for dataset in datasets_for(cluster, cluster.nodes[node])}
 
 
-def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
+def test_a_pool_has_the_arguments_of_zpool_create(stored: Cluster) -> None:
     (tank,) = pools_for(stored, stored.nodes["fs1"])
     assert (tank.name, tank.properties, tank.scrub) == ("tank", {"ashift": "12"}, "monthly")
     by_id = "/dev/disk/by-id"
@@ -50,17 +50,17 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
         ("spare", "a b", "spare a b"),
     ],
 )
-def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, layout: str) -> None:
+def test_vdevs_are_written_in_zpools_notation(kind: str, disks: str, layout: str) -> None:
     assert create_arguments(Vdev(kind, tuple(disks.split()))) == layout.split()
 
 
-def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:
+def test_parent_datasets_come_first_and_only_contain_their_children(stored: Cluster) -> None:
     found = datasets(stored, "fs1")
     assert list(found) == ["tank", "tank/labs", "tank/labs/blue", "tank/labs/red"]
     assert found["tank/labs"] == Dataset("tank/labs", "/tank/labs")
 
 
-def test_defaults_stand_at_the_top_and_are_inherited(stored: Cluster) -> None:
+def test_defaults_are_set_at_the_top_and_inherited(stored: Cluster) -> None:
     found = datasets(stored, "fs1")
     wanted = {"compression": "zstd", "atime": "off", "xattr": "sa", "acltype": "posix", "site:owner": "red"}
     assert plain_properties(found["tank"]) == wanted
@@ -78,7 +78,7 @@ def test_an_export_of_a_whole_pool_has_the_pools_defaults_too(stored: Cluster) -
     assert whole.properties.items() >= {"compression": "lz4", "atime": "off", "xattr": "sa", "acltype": "posix"}.items()
 
 
-def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
+def test_unset_properties_are_not_changed(stored: Cluster) -> None:
     """Without a size there is no quota: a quota that was set by hand stays."""
     blue = datasets(stored, "fs1")["tank/labs/blue"]
     assert (plain_properties(blue), blue.mountpoint) == ({"recordsize": "16384", "refquota": "0"}, "/export/blue")
@@ -133,7 +133,7 @@ def test_each_user_has_a_quota_outside_homes_too(tmp_path: Path) -> None:
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
 
 
-def test_what_somebody_elses_server_keeps_is_neither_set_nor_complained_of(tmp_path: Path) -> None:
+def test_quotas_on_another_admins_server_are_neither_set_nor_checked(tmp_path: Path) -> None:
     old = "server: fs2, path: /zfs/fast/homes, fs: zfs, at: /home"
     new = "server: fs1, path: /elsewhere/homes, quotas_by: site, at: /home"
     loaded = examine(copied(STORED, tmp_path / "one", (old, new)))
@@ -158,19 +158,19 @@ def test_accounts_of_a_tier_without_a_quota_have_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("SKY-089")
-def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
+def test_a_node_has_local_datasets_on_its_pool(stored: Cluster) -> None:
     assert [dataset.mountpoint for dataset in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]
     assert datasets(stored, "gpu-2")["local/own"].properties == {"quota": str(3 * TIB)}
     skynet = cluster_at(INVENTORY / "skynet")
     assert "/zfs/testshare" in [dataset.mountpoint for dataset in datasets(skynet, "clippy").values()]
 
 
-def test_nodes_without_pools_have_nothing(stored: Cluster) -> None:
+def test_nodes_without_pools_have_no_datasets(stored: Cluster) -> None:
     assert pools_for(stored, stored.nodes["ctl"]) == []
     assert datasets(stored, "ctl") == {}
 
 
-def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
+def test_in_a_testbed_only_machines_have_pools() -> None:
     twin = stand_in(cluster_at(INVENTORY / "example"), cgroup="v2")
     files = twin.nodes["files"]
     assert (pools_for(twin, files), datasets_for(twin, files)) == ([], [])
@@ -178,7 +178,7 @@ def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
     assert [pool.name for pool in pools_for(real, files)] == ["tank"]
 
 
-def test_a_dataset_below_one_that_is_mounted_elsewhere(tmp_path: Path) -> None:
+def test_a_dataset_below_a_dataset_that_is_mounted_elsewhere(tmp_path: Path) -> None:
     """A dataset between two others inherits from its parent, in any order of the inventory."""
     old = "dataset: tank/labs/blue, properties: {recordsize: 16K, refquota: none}}"
     new = "dataset: tank/b/c/d}\n    upper: {server: fs1, path: /export/upper, fs: zfs, dataset: tank/b}"
@@ -197,7 +197,7 @@ NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True)
 
 
 @given(pool=NAMES, steps=st.lists(NAMES, max_size=4), at=st.lists(NAMES, max_size=3))
-def test_a_path_below_a_pools_place_is_its_dataset(pool: str, steps: list[str], at: list[str]) -> None:
+def test_a_path_below_the_mountpoint_of_a_pool_is_its_dataset(pool: str, steps: list[str], at: list[str]) -> None:
     top = "/" + "/".join(at)
     path = "/" + "/".join([*at, *steps])
     assert dataset_of(Export(path=path, fs="zfs"), (Placed(pool, pool, top, Pool(server="x")),)) == "/".join(
@@ -209,14 +209,14 @@ def test_a_path_below_a_pools_place_is_its_dataset(pool: str, steps: list[str], 
 
 
 @given(number=st.integers(0, 999), unit=st.sampled_from(" KMGTP"))
-def test_sizes_are_told_in_bytes(number: int, unit: str) -> None:
+def test_sizes_are_written_in_bytes(number: int, unit: str) -> None:
     told = plain("refquota", f"{number}{unit.strip()}")
     assert int(told) == number * 1024 ** " KMGTP".index(unit)
     assert plain("refquota", told) == told
 
 
 @given(name=st.sampled_from(sorted(OF_DATASETS)), data=st.data())
-def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObject) -> None:
+def test_every_allowed_value_has_one_normal_form(name: str, data: st.DataObject) -> None:
     value = data.draw(st.from_regex(OF_DATASETS[name], fullmatch=True))
     assert wrong(name, value, OF_DATASETS) is None
     assert plain(name, plain(name, value)) == plain(name, value)

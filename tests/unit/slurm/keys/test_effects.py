@@ -34,7 +34,7 @@ def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str 
         ),
     ],
 )
-def test_comments_blanks_order_and_folding_cost_nothing(old: str, new: str, version: str) -> None:
+def test_comments_blanks_order_and_folding_have_no_effect(old: str, new: str, version: str) -> None:
     assert said(old, new, version) == {}
 
 
@@ -58,12 +58,12 @@ def test_comments_blanks_order_and_folding_cost_nothing(old: str, new: str, vers
         ("[1-2] NodeAddr=10.0.0.[1-2]", "1 NodeAddr=10.0.0.1", {"node gpu-2": ("slurmctld slurmd", "reconfigure")}),
     ],
 )  # fmt: skip
-def test_a_changed_key_is_named_with_what_it_takes(old: str, new: str, expected: dict[str, tuple[str, str]]) -> None:
+def test_a_changed_key_is_named_with_its_effect(old: str, new: str, expected: dict[str, tuple[str, str]]) -> None:
     assert said(old, new, "22.05") == {name: both[0] for name, both in expected.items()}
     assert said(old, new, "24.11") == said(old, new, "26.05") == {name: both[1] for name, both in expected.items()}
 
 
-def test_other_files_have_effects_of_their_own() -> None:
+def test_keys_of_other_files_have_their_effects() -> None:
     assert said("a", "b", text="a", file="job_submit.lua") == {"its text": "nothing"}
     assert said("Debug", "LogFile=/x\nDebug", text="DebugLevel=info", file="slurmdbd.conf") == {"LogFile": "reload"}
     assert said("6819", "6820", text="DbdPort=6819", file="slurmdbd.conf") == {"DbdPort": "slurmdbd"}
@@ -73,19 +73,19 @@ def test_other_files_have_effects_of_their_own() -> None:
     assert effect("acct_gather.conf", "global", "Any", "24.11") == "slurmctld"
 
 
-def test_several_effects_are_one() -> None:
+def test_several_effects_are_combined() -> None:
     assert joined([]) == "nothing"
     assert joined(["nothing", "reload"]) == "reload"
     assert joined(["reconfigure", "slurmd", "slurmctld slurmd"]) == "slurmctld slurmd"
 
 
-def test_slurmd_restarts_for_what_it_reads_only_when_it_starts() -> None:
+def test_slurmd_restarts_for_keys_that_it_reads_only_at_its_start() -> None:
     assert {str(place) for place in at_start("slurm.conf", OLD, "24.11", "slurmd")} == {"SlurmdPort"}
     assert "CPUs of node gpu-2" in {str(place) for place in at_start("slurm.conf", OLD, "22.05", "slurmd")}
 
 
 @pytest.mark.parametrize("version", SUPPORTED)
-def test_each_row_is_of_a_key_that_slurm_knows_and_has_a_source(version: str) -> None:
+def test_each_row_has_a_key_that_slurm_knows_and_a_source(version: str) -> None:
     tables = {
         ("slurm.conf", "global"): "slurm_conf",
         ("slurm.conf", "node"): "node",

@@ -15,7 +15,7 @@ def test_a_table_has_each_key_once(table: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_key_comes_and_goes_with_known_releases_and_a_supported_one_knows_it(table: str) -> None:
+def test_a_key_has_known_releases_and_is_known_to_a_supported_one(table: str) -> None:
     for key in keys(table).values():
         assert {key.since, key.before} <= {"", *RELEASES}, key
         assert not key.since or not key.before or number(key.since) < number(key.before), key
@@ -44,5 +44,5 @@ def test_a_changed_key_has_one_effect_in_each_release(release: str) -> None:
         ("slurm_conf", "ClusterName", RELEASES),
     ],
 )
-def test_releases_know_the_keys_that_slurms_source_has(table: str, key: str, knowing: tuple[str, ...]) -> None:
+def test_releases_know_the_keys_of_slurms_source(table: str, key: str, knowing: tuple[str, ...]) -> None:
     assert tuple(release for release in RELEASES if keys(table)[key.lower()].known_in(release)) == knowing
