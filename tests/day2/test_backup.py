@@ -83,9 +83,9 @@ def test_an_old_backup_and_a_changed_backup_are_named(testbed: Testbed) -> None:
     try:
         assert verify(testbed) == [f"database: {newest} does not match its checksum"]
         for words in (["--drill"], ["--yes", "--aside"]):
-            code, said = restore(testbed, *words)
+            code, output = restore(testbed, *words)
             assert code == 1
-            assert "its checksum is wrong" in said.replace("\n", " ")
+            assert "its checksum is wrong" in output.replace("\n", " ")
         assert testbed.out(HEAD, "sacct -anX | wc -l") == "4"
     finally:
         testbed.out(HEAD, f"cp /root/kept {newest}")
@@ -99,9 +99,9 @@ def test_an_old_backup_and_a_changed_backup_are_named(testbed: Testbed) -> None:
 
 def test_a_drill_lists_what_would_be_restored_and_writes_nothing_on_the_cluster(testbed: Testbed) -> None:
     before = testbed.out(HEAD, f"ls -la --time-style=full-iso {TO}; {EVERY_FIELD}")
-    code, said = restore(testbed, "--drill", "--json")
-    assert code == 0, said
-    found, _ = json.JSONDecoder().raw_decode(said)
+    code, output = restore(testbed, "--drill", "--json")
+    assert code == 0, output
+    found, _ = json.JSONDecoder().raw_decode(output)
     rows = {row["what"]: (row["restored"], row["live"]) for row in found["rows"]}
     assert found["ok"]
     assert sum(here for what, (here, _) in rows.items() if what.startswith("jobs of 20")) == 4
@@ -118,22 +118,22 @@ def test_a_drill_finds_a_job_that_the_backup_lacks(testbed: Testbed) -> None:
     testbed.out(HEAD, f"mariadb slurm_acct_db -e '{kept}; {gone}'; systemctl start gpupool-backup")
     testbed.out(HEAD, "mariadb slurm_acct_db -e 'insert into small_job_table select * from test_kept'")
     testbed.out(HEAD, "mariadb slurm_acct_db -e 'drop table test_kept'")
-    code, said = restore(testbed, "--drill")
+    code, output = restore(testbed, "--drill")
     assert code == 1
-    assert "1 jobs are missing" in said
+    assert "1 jobs are missing" in output
     testbed.out(HEAD, "sleep 1; systemctl start gpupool-backup")
 
 
 def test_a_lost_database_is_restored_and_sacct_shows_the_same_jobs(testbed: Testbed) -> None:
     before = testbed.out(HEAD, EVERY_FIELD)
     accounts = testbed.out(HEAD, "sacctmgr -nP show assoc")
-    code, said = restore(testbed, "--yes")
+    code, output = restore(testbed, "--yes")
     assert code == 1
-    assert "the accounting database has 4 jobs, and nothing was changed" in said.replace("\n", " ")
+    assert "the accounting database has 4 jobs, and nothing was changed" in output.replace("\n", " ")
     lost = "systemctl stop slurmdbd; mariadb -e 'drop database slurm_acct_db; create database slurm_acct_db'"
     testbed.out(HEAD, lost)
-    code, said = restore(testbed, "--yes")
-    assert code == 0, said
+    code, output = restore(testbed, "--yes")
+    assert code == 0, output
     assert testbed.out(HEAD, EVERY_FIELD) == before
     assert testbed.out(HEAD, "sacctmgr -nP show assoc") == accounts
     assert testbed.job("4")["JobState"] == "RUNNING"
@@ -145,8 +145,8 @@ def test_a_lost_database_is_restored_and_sacct_shows_the_same_jobs(testbed: Test
 def test_a_database_with_jobs_is_kept_under_another_name(testbed: Testbed) -> None:
     testbed.out(HEAD, "systemctl start gpupool-backup")
     newest, before = backups(testbed, "database")
-    code, said = restore(testbed, "--yes", "--aside", "--backup", before.rpartition("/")[2])
-    assert code == 0, said
+    code, output = restore(testbed, "--yes", "--aside", "--backup", before.rpartition("/")[2])
+    assert code == 0, output
     (aside,) = testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").split()
 
     def count(database: str) -> str:

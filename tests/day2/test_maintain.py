@@ -126,8 +126,8 @@ def driver(testbed: Testbed, node: str) -> str:
 
 def left_behind(testbed: Testbed) -> str:
     """Return the possible leftovers of a maintenance on the cluster: reservation, partition, message, and drains."""
-    said = "scontrol -o show reservation | grep -v 'No reservations'; scontrol -o show partition | grep gpupool"
-    return testbed.run(HEAD, f"{said}; ls {PATH} 2>/dev/null; sinfo -h -R | grep gpupool").stdout
+    query = "scontrol -o show reservation | grep -v 'No reservations'; scontrol -o show partition | grep gpupool"
+    return testbed.run(HEAD, f"{query}; ls {PATH} 2>/dev/null; sinfo -h -R | grep gpupool").stdout
 
 
 def switch_on_again(testbed: Testbed, node: str) -> None:
@@ -163,9 +163,9 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
     first.send_signal(signal.SIGSTOP)
     assert testbed.out(HEAD, f"cat {PATH}").startswith("Maintenance since ")
     second = maintain(copy, "--nodes", "@compute")
-    said = second.communicate()[1]
+    output = second.communicate()[1]
     assert second.returncode == 1
-    assert "has been doing maintenance since" in said
+    assert "has been doing maintenance since" in output
     first.kill()
     first.communicate()
     assert seen() == canary
@@ -178,8 +178,8 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
         while time.monotonic() < end:
             assert len(seen()) <= 2, moments
         killed.kill()
-        said = "".join(killed.communicate())
-        assert killed.returncode == -signal.SIGKILL, (moments, said)
+        output = "".join(killed.communicate())
+        assert killed.returncode == -signal.SIGKILL, (moments, output)
         assert testbed.job(job)["JobState"] == "RUNNING", moments
         assert nodes(testbed)["gpu-4"] == ("drained", "disk is replaced"), moments
 
@@ -192,9 +192,9 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
     stopped.send_signal(signal.SIGINT)
     stopped.wait()
     listener.join()
-    said = "".join(lines)
-    assert stopped.returncode == 130, said
-    assert "stopped: nodes in progress stay drained and reserved; run the same command again to continue" in said
+    output = "".join(lines)
+    assert stopped.returncode == 130, output
+    assert "stopped: nodes in progress stay drained and reserved; run the same command again to continue" in output
     assert seen() == {"gpu-2"}
     assert "Nodes=gpu-2 " in testbed.out(HEAD, f"scontrol -o show reservation {RESERVATION}")
 
@@ -202,11 +202,11 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
     assert testbed.job(job)["JobState"] == "RUNNING"
     assert driver(testbed, "gpu-2") == "550.1"
     testbed.out("gpu-2", "touch /var/tmp/end-of-the-job")
-    said, errors = again.communicate()
+    output, errors = again.communicate()
     seen()
     assert most == 2
     assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED", "no job was ended"
-    report = json.loads(said)
+    report = json.loads(output)
     phases = {name: node["phase"] for name, node in report["nodes"].items()}
     nothing = "nothing to do"  # done by an earlier run
     assert phases == {"gpu-1": nothing, "gpu-2": "done", "gpu-3": nothing, "gpu-4": "left alone"}, errors
@@ -237,8 +237,8 @@ def test_a_node_without_jobs_reboots_and_a_node_whose_job_takes_too_long_is_resu
     job = testbed.submit("ann", "-w gpu-2 -G 1")
     testbed.wait_for(job, "RUNNING")
     run = maintain(testbed.inventory, "--nodes", "gpu-[1-2]", "--at-most", "2", "--reboot", "--wait", "1s", "--json")
-    said, errors = run.communicate()
-    found = json.loads(said)["nodes"]
+    output, errors = run.communicate()
+    found = json.loads(output)["nodes"]
     assert (run.returncode, found["gpu-1"]["phase"]) == (1, "done"), errors
     assert found["gpu-2"]["phase"] == "not begun"
     assert found["gpu-2"]["why"].startswith(f"its jobs did not end in time: 1 job ({job} of ann until ")

@@ -135,8 +135,8 @@ def test_three_bare_machines_join_despite_kills_and_no_other_node_is_touched(
         assert not joining & {"idle", "mixed", "allocated"}, "a job could have begun there"
     done = gpupool(*words(testbed, *TOGETHER))
     assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert (sorted(said["joined"]), {*said["commands"]}) == ([*TOGETHER], {*TOGETHER, CONTROLLER})
+    document = json.loads(done.stdout)
+    assert (sorted(document["joined"]), {*document["commands"]}) == ([*TOGETHER], {*TOGETHER, CONTROLLER})
     entry = '  - {name: "gpu-[2-4]", address: "10.92.2.[2-4]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
     expected = SITE.replace("# the first\n", f"# the first\n{entry}").replace(
         "gpus: 2, cpus: 8}}", "gpus: 8, cpus: 32}}"
@@ -168,8 +168,8 @@ def test_another_machine_takes_the_name_of_a_node_once_its_host_key_is_accepted(
 def test_a_retired_node_leaves_no_trace_in_slurm_and_a_failed_return_is_undone(testbed: Testbed) -> None:
     done = gpupool("retire", testbed.inventory, ",".join(TOGETHER), "--yes", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert {*said["commands"]} == {*TOGETHER, CONTROLLER}
+    document = json.loads(done.stdout)
+    assert {*document["commands"]} == {*TOGETHER, CONTROLLER}
     assert written(testbed) == SITE
     assert ADDRESSES[NEW].replace("10.92.", "10.183.") not in pinned(testbed)
     known = testbed.out(CONTROLLER, "scontrol show node; scontrol show partition; cat /etc/slurm/*.conf")

@@ -191,15 +191,15 @@ def test_a_key_that_needs_a_restart_restarts_only_its_daemons_and_jobs_continue(
 
 
 #: Log lines of a daemon, or of systemd about it: it gets new files, and it works.
-TOLD, WORKS = ("Reconfigure signal", "Stopping "), ("Running as primary controller", "Started ")
+RELOADS, WORKS = ("Reconfigure signal", "Stopping "), ("Running as primary controller", "Started ")
 
 
 def seconds_away(testbed: Testbed, daemon: str, cursor: str) -> float:
     """Return the seconds that a daemon was away after `cursor`, by the journal: from the signal until it works."""
     lines = testbed.out(HEAD, f"journalctl -u {daemon} -o json --after-cursor='{cursor}'").splitlines()
     rows = [(int(line["__MONOTONIC_TIMESTAMP"]), str(line["MESSAGE"])) for line in map(json.loads, lines)]
-    told = next(at for at, text in rows if any(word in text for word in TOLD))
-    return (max(at for at, text in rows if any(word in text for word in WORKS)) - told) / 1e6
+    logged_at = next(at for at, text in rows if any(word in text for word in RELOADS))
+    return (max(at for at, text in rows if any(word in text for word in WORKS)) - logged_at) / 1e6
 
 
 #: A folder that does not exist: the trial of slurm.conf cannot notice it, slurmctld dies of it.

@@ -95,9 +95,9 @@ def runs(testbed: Testbed, *arguments: str) -> list[dict[str, Any]]:
 def counted(testbed: Testbed) -> dict[tuple[str, str], int]:
     """Return the controller's own counts of drift, by node and kind."""
     testbed.out(CTL, "systemctl start gpupool-drift")
-    said = testbed.out(CTL, f"cat {METRICS}")
-    assert "gpupool_controller_drift_read 1\n" in said
-    rows = re.findall(r'^gpupool_controller_drift\{node="(.*)",kind="(.*)"\} (\d+)$', said, flags=re.MULTILINE)
+    output = testbed.out(CTL, f"cat {METRICS}")
+    assert "gpupool_controller_drift_read 1\n" in output
+    rows = re.findall(r'^gpupool_controller_drift\{node="(.*)",kind="(.*)"\} (\d+)$', output, flags=re.MULTILINE)
     return {(node, kind): int(count) for node, kind, count in rows}
 
 
@@ -126,9 +126,9 @@ def test_each_difference_is_shown_no_other_is_and_none_is_reverted(testbed: Test
     # the controller's own timer sees differences from its slurm.conf, and that this file was changed by hand
     seen_there = {row: count for row, count in counted(testbed).items() if count}
     assert seen_there == {(CTL, "file"): 1, (CTL, "slurm"): 2, (NODE, "slurm"): 1, (NODE, "state"): 1}
-    told = testbed.out(CTL, "journalctl -q -o cat -u gpupool-drift")
-    assert "/etc/slurm/slurm.conf: changed since the last apply" in told
-    assert "ctl: partition all MaxTime: slurm.conf 2-00:00:00, live 1-00:00:00" in told
+    output = testbed.out(CTL, "journalctl -q -o cat -u gpupool-drift")
+    assert "/etc/slurm/slurm.conf: changed since the last apply" in output
+    assert "ctl: partition all MaxTime: slurm.conf 2-00:00:00, live 1-00:00:00" in output
 
 
 def test_a_killed_apply_and_another_users_apply_are_in_the_log_with_their_commits(

@@ -102,7 +102,7 @@ def test_down_removes_its_testbed_and_no_other(example: Testbed, beside: State) 
     assert things(beside) == others
     assert not Path(gone.key).exists()
     for node in beside.nodes:
-        said = subprocess.run(
+        output = subprocess.run(
             ssh_command(beside, node, "root", ["hostname"]), capture_output=True, text=True, check=True
         )
-        assert said.stdout.strip() == node
+        assert output.stdout.strip() == node

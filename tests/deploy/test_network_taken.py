@@ -37,13 +37,13 @@ def gpupool(*arguments: str | Path, state: Path) -> subprocess.CompletedProcess[
 
 def test_up_names_the_owner_of_the_addresses_and_a_free_network(taken: str, tmp_path: Path) -> None:
     done = gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path)
-    said = re.fullmatch(
+    match = re.fullmatch(
         rf"10\.96\.0\.0/16 is in use by docker's network {taken}: choose another one, --network (\S+)\n", done.stderr
     )
-    assert said, done.stderr
+    assert match, done.stderr
     assert (done.returncode, done.stdout) == (1, "")
-    assert said[1].endswith("/16")
-    assert said[1] != "10.96.0.0/16"
+    assert match[1].endswith("/16")
+    assert match[1] != "10.96.0.0/16"
 
 
 def test_a_refused_testbed_leaves_nothing_behind(taken: str, tmp_path: Path) -> None:

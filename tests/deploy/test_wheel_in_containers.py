@@ -53,7 +53,7 @@ def test_slurm_allocates_gpus(site: Installed) -> None:
 
 def test_plain_pyinfra_runs_the_same_deploy(site: Installed) -> None:
     where = site.good(site.bin / "python", "-c", "from gpupool.run.door import SITE; print(SITE)").strip()
-    said = site.good(
+    output = site.good(
         "pyinfra",
         "my-site/inventory.py",
         where,
@@ -62,6 +62,6 @@ def test_plain_pyinfra_runs_the_same_deploy(site: Installed) -> None:
         PYINFRA_PROGRESS="off",
         GPUPOOL_ON="testbed",
     )
-    plan = json.loads(said)["plan"]
+    plan = json.loads(output)["plan"]
     assert len(plan) > 20
     assert [step["name"] for step in plan if step["hosts_with_change"] or step["hosts_with_conditional_change"]] == []

@@ -150,9 +150,9 @@ def test_a_run_that_is_silent_for_long_loses_its_lock_and_notices(
     monkeypatch.setattr(remote, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(remote, "BEAT_SECONDS", 3)
     report, _ = go(nodes, "n1", command="sleep 1000")
-    said = report.hosts["n1"].failure
-    assert said is not None
-    assert said.startswith("work: the connection was lost: the lock has expired")
+    reason = report.hosts["n1"].failure
+    assert reason is not None
+    assert reason.startswith("work: the connection was lost: the lock has expired")
     assert lock_of(nodes["n1"]) == ""
 
 

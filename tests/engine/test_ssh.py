@@ -68,10 +68,10 @@ def test_a_node_that_hangs_is_lost_and_delays_no_other(
     with serving(tmp_path / "other") as other:
         hung = NodeHost("n1", (), {**node.data, "command": "freeze"})
         report = run([hung, NodeHost("n2", (), other.data)], work, execute=True, origin=ORIGIN)
-    said = report.hosts["n1"].failure
-    assert said is not None
-    assert said.startswith("work: the connection was lost")
-    assert "does not respond" in said
+    reason = report.hosts["n1"].failure
+    assert reason is not None
+    assert reason.startswith("work: the connection was lost")
+    assert "does not respond" in reason
     assert report.hosts["n2"].ok
 
 
@@ -103,17 +103,17 @@ def test_a_fact_that_exceeds_its_time_limit_is_abandoned(node: Server, monkeypat
             return ask("sleep 2", limit=0)
 
     report = run([NodeHost("n1", (), node.data)], lambda: host.get_fact(Look), execute=False, origin=None)
-    said = report.hosts["n1"].failure
-    assert said is not None
-    assert "no answer within 0 s" in said
+    reason = report.hosts["n1"].failure
+    assert reason is not None
+    assert "no answer within 0 s" in reason
 
 
 def test_an_unknown_host_key_is_refused(node: Server, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.touch()
-    said = failure(node, ssh_known_hosts_file=str(empty))
-    assert said is not None
-    assert said.startswith(f"cannot be reached: its host key is not in {empty}; add it")
+    reason = failure(node, ssh_known_hosts_file=str(empty))
+    assert reason is not None
+    assert reason.startswith(f"cannot be reached: its host key is not in {empty}; add it")
     assert empty.read_text() == ""
 
 
@@ -121,9 +121,9 @@ def test_another_host_key_is_refused(node: Server, tmp_path: Path) -> None:
     other = new_key(tmp_path / "other")
     known = tmp_path / "changed"
     known.write_text(f"[{LOCAL}]:{node.port} {other.get_name()} {other.get_base64()}\n")
-    said = failure(node, ssh_known_hosts_file=str(known))
-    assert said is not None
-    assert said.startswith(f"cannot be reached: its host key is not the one in {known}")
+    reason = failure(node, ssh_known_hosts_file=str(known))
+    assert reason is not None
+    assert reason.startswith(f"cannot be reached: its host key is not the one in {known}")
 
 
 def test_a_refused_login_is_explained(node: Server, tmp_path: Path) -> None:
@@ -140,10 +140,10 @@ def test_an_upload_to_a_missing_folder_is_refused_in_one_line(node: Server, tmp_
         execute=True,
         origin=ORIGIN,
     )
-    said = report.hosts["n1"].failure
-    assert said is not None
-    assert said.startswith("files.put: mktemp: ")
-    assert "\n" not in said
+    reason = report.hosts["n1"].failure
+    assert reason is not None
+    assert reason.startswith("files.put: mktemp: ")
+    assert "\n" not in reason
 
 
 def test_an_upload_keeps_the_mode_and_the_link_and_a_download_every_byte(node: Server, tmp_path: Path) -> None:

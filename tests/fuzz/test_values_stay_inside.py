@@ -93,11 +93,11 @@ def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int,
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for key, field in annotation.model_fields.items():
-            said = field.alias or key
+            found = field.alias or key
             if not there:
                 yield from fields(field.annotation, f"{annotation.__name__}.{key}")
-            elif isinstance(value, dict) and said in value:
-                yield from fields(field.annotation, f"{annotation.__name__}.{key}", value[said], (*path, said))
+            elif isinstance(value, dict) and found in value:
+                yield from fields(field.annotation, f"{annotation.__name__}.{key}", value[found], (*path, found))
     elif annotation is str and (not there or isinstance(value, str)):
         yield Spot(name, path, False, value if there else "")
     elif origin is dict and there and not isinstance(value, dict):

@@ -94,8 +94,8 @@ def test_the_login_asks_for_a_password(arandu: Testbed) -> None:
 def test_the_home_is_on_all_nodes_and_the_output_folder_on_each_worker_only(arandu: Testbed) -> None:
     arandu.out(MASTER, "echo mine > ~/here", ME)
     for node in (DGX, *WORKSTATIONS):
-        said = arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} sh -c 'pwd; cat ~/here; ls /output'", ME)
-        assert said.split()[:2] == [f"/home/{ME}", "mine"]
+        output = arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} sh -c 'pwd; cat ~/here; ls /output'", ME)
+        assert output.split()[:2] == [f"/home/{ME}", "mine"]
         assert arandu.out(node, f"stat -c '%U %a' /output/{ME}") == f"{ME} 700"
         arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} touch /output/{ME}/of_{node}", ME)
     assert arandu.out(DGX, f"ls /output/{ME}") == f"of_{DGX}"
@@ -124,11 +124,11 @@ def test_an_interactive_job_is_a_shell_on_a_worker(arandu: Testbed, master: Term
 def test_a_job_waits_in_the_queue_until_gpus_are_free(arandu: Testbed, master: Terminal) -> None:
     holds = arandu.submit(COLLEAGUE, "-p arandu --gres=gpu:8")
     arandu.wait_for(holds, "RUNNING")
-    said = master.type("srun -p arandu --gres=gpu:1 --pty -u bash -i", "queued and waiting for resources")
-    assert re.search(r"srun: job \d+ queued and waiting for resources", said)
+    output = master.type("srun -p arandu --gres=gpu:1 --pty -u bash -i", "queued and waiting for resources")
+    assert re.search(r"srun: job \d+ queued and waiting for resources", output)
     arandu.out(MASTER, f"scancel {holds}")
-    said = master.wait_for(rf"@{DGX}:~\$ \Z")
-    assert re.search(r"srun: job \d+ has been allocated resources", said)
+    output = master.wait_for(rf"@{DGX}:~\$ \Z")
+    assert re.search(r"srun: job \d+ has been allocated resources", output)
     master.type("exit")
 
 
@@ -223,8 +223,8 @@ def test_the_gpus_of_a_container_are_those_of_the_job(arandu: Testbed, master: T
     master.press_ctrl_d(rf"@{DGX}:~\$ \Z")
     shown = arandu.out(MASTER, f"squeue -h -u {ME} -o %A | xargs scontrol -d show job")
     assert "(IDX:1)" in shown
-    said = master.type(f"docker run --rm --gpus 1 {PYTORCH} ls /dev", rf"@{DGX}:~\$ \Z")
-    assert _gpus(said) == {"0"}, "the guide warns of this"
+    output = master.type(f"docker run --rm --gpus 1 {PYTORCH} ls /dev", rf"@{DGX}:~\$ \Z")
+    assert _gpus(output) == {"0"}, "the guide warns of this"
 
 
 def _gpus(listed: str) -> set[str]:
@@ -266,8 +266,8 @@ def test_an_image_is_built_and_shared(arandu: Testbed, dgx: Terminal) -> None:
 def test_a_notebook_on_the_dgx_is_reached_by_colleagues(arandu: Testbed, dgx: Terminal) -> None:
     line = f"sudo docker run {FOR_ME} {OWN_GPUS} -p 8888:8888 --rm -it {PYTORCH}"
     dgx.type(line, r"[#$] \Z")
-    said = dgx.type("jupyter notebook --ip=0.0.0.0 --port=8888 --no-browser &", r"token=\w+")
-    token = re.search(r"http://\S+:8888/\?token=(\w+)", said)
+    output = dgx.type("jupyter notebook --ip=0.0.0.0 --port=8888 --no-browser &", r"token=\w+")
+    token = re.search(r"http://\S+:8888/\?token=(\w+)", output)
     assert token
     page = f"exec 3<>/dev/tcp/{DGX}/8888; echo 'GET /?token={{}} HTTP/1.0' >&3; cat <&3"
     assert "200 OK" in arandu.out(MASTER, page.format(token[1]), COLLEAGUE)

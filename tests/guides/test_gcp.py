@@ -87,10 +87,10 @@ def asked_off(mlmini: Testbed) -> bool:
 
 def states(mlmini: Testbed) -> dict[str, set[str]]:
     """Return the words of each worker's state."""
-    said = mlmini.out(CONTROLLER, "scontrol -o show nodes")
+    output = mlmini.out(CONTROLLER, "scontrol -o show nodes")
     return {
         name: set(state.split("+")) - {"NOT_RESPONDING"}
-        for name, state in re.findall(r"^NodeName=(\S+) .*?\bState=(\S+)", said, re.MULTILINE)
+        for name, state in re.findall(r"^NodeName=(\S+) .*?\bState=(\S+)", output, re.MULTILINE)
     }
 
 

@@ -75,9 +75,9 @@ def test_an_exclusive_job_has_and_pays_for_the_whole_node(
 @pytest.mark.promise("SDU-027")
 def test_a_budget_of_ten_suffices_for_nine_and_not_for_eleven(ten: Testbed) -> None:
     # 18 minutes of a node are 10.8 UA
-    said = re.search(REFUSED, refused(ten, f"sbatch {NODE} -t 19 --wrap true"))
-    assert said
-    assert (round(float(said[1])), float(said[3])) == (10, 11.4)
+    match = re.search(REFUSED, refused(ten, f"sbatch {NODE} -t 19 --wrap true"))
+    assert match
+    assert (round(float(match[1])), float(match[3])) == (10, 11.4)
     job = mine(ten, f"sbatch --parsable {NODE} -t 15 --wrap 'sleep 600'")
     ten.wait_for(job, "RUNNING")
     assert table(ten)["running"] + table(ten)["used"] == pytest.approx(9 + ten_used(ten), abs=0.02)
@@ -111,9 +111,9 @@ def ten_used(dumont: Testbed) -> float:
     ],
 )
 def test_the_largest_possible_cost_of_a_job_counts(ten: Testbed, options: str, cost: float) -> None:
-    said = re.search(REFUSED, refused(ten, f"sbatch -o /dev/null {options} --wrap true"))
-    assert said
-    assert float(said[3]) == cost
+    match = re.search(REFUSED, refused(ten, f"sbatch -o /dev/null {options} --wrap true"))
+    assert match
+    assert float(match[3]) == cost
 
 
 @pytest.mark.promise("SDU-027")

@@ -44,18 +44,18 @@ def molecule(place: Path, answer: str, code: int, *steps: str) -> subprocess.Com
 
 def test_an_apply_that_always_changes_something_is_not_idempotent(tmp_path: Path) -> None:
     done = molecule(tmp_path, '{"changed": true, "ok": true}', 0, "converge", "idempotence")
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "Idempotence test failed" in said, said
+    assert "Idempotence test failed" in output, output
 
 
 @pytest.mark.parametrize("answer", ['{"changed": true, "ok": false}', ""], ids=["with-an-answer", "without"])
 def test_an_apply_that_fails_stops_the_scenario(tmp_path: Path, answer: str) -> None:
     done = molecule(tmp_path, answer, 1, "converge")
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "Idempotence" not in said
-    assert "non-zero return code" in said, said
+    assert "Idempotence" not in output
+    assert "non-zero return code" in output, output
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -22,12 +22,12 @@ def test_a_first_plan_lists_each_change_once() -> None:
     state = FakeState()
     state.is_executing = False
     host = AnsweringHost(state, "n1", {"accounting.Accounting": ["X|sacctmgr: error: no answer"]}, {})
-    told: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     with ctx_state.use(state), ctx_host.use(host):
         for limits in (False, True):
             list(entities._inner(wanted=WANTED, limits=limits))
-            told.append(words(diffs.take(host, None)))
-    names, rest = told
+            shown.append(words(diffs.take(host, None)))
+    names, rest = shown
     assert names == {
         "slurmdbd": "does not answer (sacctmgr: error: no answer): shown as if it were empty\n",
         "cluster gp": None,

@@ -83,8 +83,8 @@ DROP_IN = "ssh/sshd_config.d/gpupool.conf"
 
 def test_sshds_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
-    said = f"/etc/{DROP_IN}: line 2: AcceptEnv has an unterminated quote"
-    assert tried(etc, DROP_IN, 'UsePAM yes\nAcceptEnv LAUNCH"x\n') == (1, said)
+    message = f"/etc/{DROP_IN}: line 2: AcceptEnv has an unterminated quote"
+    assert tried(etc, DROP_IN, 'UsePAM yes\nAcceptEnv LAUNCH"x\n') == (1, message)
 
 
 def test_a_drop_in_that_repairs_a_broken_one_is_accepted(etc: Path) -> None:
@@ -94,15 +94,15 @@ def test_a_drop_in_that_repairs_a_broken_one_is_accepted(etc: Path) -> None:
 
 def test_mariadbs_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nskip-networking\n") == (0, "")
-    said = "mariadbd: unknown variable 'no_such=1'"
-    assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nno_such=1\n") == (1, said)
+    message = "mariadbd: unknown variable 'no_such=1'"
+    assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nno_such=1\n") == (1, message)
 
 
 def test_exports_are_checked_before_they_are_installed(etc: Path) -> None:
     """Errors in the directories, unlike errors in the file, are reported by another step."""
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(rw)\n") == (0, "")
-    said = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
-    assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, said)
+    message = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
+    assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, message)
 
 
 def test_nginxs_reason_for_a_refusal_is_reported(etc: Path) -> None:
@@ -128,10 +128,10 @@ def test_nginxs_reason_for_a_refusal_is_reported(etc: Path) -> None:
 )
 def test_systemds_reason_for_a_refusal_is_reported(etc: Path, unit: str, good: str, bad: str, message: str) -> None:
     assert tried(etc, f"systemd/system/{unit}", good) == (0, "")
-    status, said = tried(etc, f"systemd/system/{unit}", bad)
+    status, reason = tried(etc, f"systemd/system/{unit}", bad)
     assert status == 1
-    assert said.startswith(f"/etc/systemd/system/{unit}:")
-    assert message in said
+    assert reason.startswith(f"/etc/systemd/system/{unit}:")
+    assert message in reason
 
 
 @pytest.mark.parametrize("path", [DROP_IN, "mysql/conf.d/90-gpupool.cnf", "exports.d/gpupool.exports"])

@@ -46,8 +46,8 @@ def test_a_table_is_checked_before_it_is_installed(tmp_path: Path) -> None:
         return done.returncode, done.stdout.strip()
 
     assert tried(GOOD) == (0, "")
-    status, said = tried(GOOD.replace("hook input", "hook nowhere"))
+    status, message = tried(GOOD.replace("hook input", "hook nowhere"))
     assert status == 1
-    assert said.startswith(f"{path}:2:")
-    assert "unknown chain hook" in said
+    assert message.startswith(f"{path}:2:")
+    assert "unknown chain hook" in message
     assert "table inet gpupool" not in subprocess.run(["nft", "list", "tables"], capture_output=True, text=True).stdout

@@ -84,11 +84,11 @@ def test_work_is_one_script_or_several_of_limited_size() -> None:
     work = Work(Kind.OTHER)
     for name in "abc":
         work.do(name, Aspect("made"), "make", name)
-    told = dict.fromkeys("abc", "made\n")
+    changes = dict.fromkeys("abc", "made\n")
     assert work_on_a_host(work, prelude="set -e\n", end=["end"]) == (
-        ["set -e\nmake a\nmake b\nmake c\nend"], told, None,
+        ["set -e\nmake a\nmake b\nmake c\nend"], changes, None,
     )  # fmt: skip
-    assert work_on_a_host(work, at_once=2) == (["make a\nmake b", "make c"], told, None)
+    assert work_on_a_host(work, at_once=2) == (["make a\nmake b", "make c"], changes, None)
     assert work_on_a_host(Work(Kind.OTHER, A), prelude="exportfs -r") == (["exportfs -r"], {"a": None}, None)
 
 

@@ -40,23 +40,23 @@ def ends(disk: Path, options: str, operation: Any, *args: Any, **kwargs: Any) ->
 
 
 def test_a_file_on_a_full_disk_is_an_error(tmp_path: Path) -> None:
-    said = ends(tmp_path, "size=64k", files.put, [File(f"{tmp_path}/a", "a\n"), File(f"{tmp_path}/b", LARGE)])
+    end = ends(tmp_path, "size=64k", files.put, [File(f"{tmp_path}/a", "a\n"), File(f"{tmp_path}/b", LARGE)])
     why = f"{tmp_path}/b: cannot be written: No space left on device (on the disk at {tmp_path})"
-    assert said == (why, [])
+    assert end == (why, [])
 
 
 def test_a_directory_on_a_read_only_disk_is_an_error(tmp_path: Path) -> None:
-    said = ends(tmp_path, "ro", files.put, directories=[Directory(f"{tmp_path}/a/b")])
-    assert said == (f"{tmp_path}/a/b: cannot be created: Read-only file system (on the disk at {tmp_path})", [])
+    end = ends(tmp_path, "ro", files.put, directories=[Directory(f"{tmp_path}/a/b")])
+    assert end == (f"{tmp_path}/a/b: cannot be created: Read-only file system (on the disk at {tmp_path})", [])
 
 
 def test_a_home_on_a_full_disk_is_an_error(tmp_path: Path) -> None:
     home = Folder(f"{tmp_path}/anne", 54011, 54001)
-    said = ends(tmp_path, "size=64k", homes.present, [home], skeleton={".bashrc": LARGE})
+    end = ends(tmp_path, "size=64k", homes.present, [home], skeleton={".bashrc": LARGE})
     why = f"{tmp_path}/anne: cannot be created: No space left on device (on the disk at {tmp_path})"
-    assert said == (why, [])
+    assert end == (why, [])
 
 
 def test_a_top_on_a_disk_without_inodes_is_an_error(tmp_path: Path) -> None:
-    said = ends(tmp_path, "nr_inodes=1", spaces.tops, [Space(f"{tmp_path}/top", 54001)])
-    assert said == (f"{tmp_path}/top: cannot be created: No space left on device (on the disk at {tmp_path})", [])
+    end = ends(tmp_path, "nr_inodes=1", spaces.tops, [Space(f"{tmp_path}/top", 54001)])
+    assert end == (f"{tmp_path}/top: cannot be created: No space left on device (on the disk at {tmp_path})", [])

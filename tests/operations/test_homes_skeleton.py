@@ -77,8 +77,8 @@ def test_the_variable_of_a_user_space_has_the_users_directory(tmp_path: Path) ->
     )
     (tmp_path / "id").chmod(0o755)
     (tmp_path / "spaces.sh").write_text(file.text)
-    said = bash(tmp_path, f"PATH={tmp_path}:$PATH; . {tmp_path}/spaces.sh; echo $SCRATCH; set | grep ^gpupool_ || :")
-    assert said == "/scratch/projeto/usuario1"
+    output = bash(tmp_path, f"PATH={tmp_path}:$PATH; . {tmp_path}/spaces.sh; echo $SCRATCH; set | grep ^gpupool_ || :")
+    assert output == "/scratch/projeto/usuario1"
 
 
 def test_root_has_no_user_space(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ WORDS = some.sampled_from(
 SAYINGS = some.lists(some.lists(KEYS | WORDS | some.text(max_size=5), max_size=6).map("".join), max_size=12)
 
 
-def said(lines: list[str]) -> tuple[str, ...]:
+def keys_of(lines: list[str]) -> tuple[str, ...]:
     keys = HostKeys().process([*lines, END])
     assert keys is not None
     return keys
@@ -35,7 +35,7 @@ def said(lines: list[str]) -> tuple[str, ...]:
 @settings(deadline=None)
 @given(lies=SAYINGS, honest=some.lists(KEYS, max_size=3))
 def test_no_line_of_a_node_names_another_host(lies: list[str], honest: list[str]) -> None:
-    keys = {"n1": said(lies), "n2": said(honest)}
+    keys = {"n1": keys_of(lies), "n2": keys_of(honest)}
     text = text_of(NODES, keys)
     without = text_of(NODES, {**keys, "n1": ()})
     own = [line for line in text.split("\n") if line not in without.split("\n")]
@@ -51,16 +51,16 @@ def test_no_line_of_a_node_names_another_host(lies: list[str], honest: list[str]
 @settings(deadline=None)
 @given(lies=some.lists(SAYINGS, min_size=3, max_size=3))
 def test_written_keys_are_read_back(lies: list[list[str]]) -> None:
-    keys = {name: said(lines) for name, lines in zip(NODES, lies, strict=True)}
+    keys = {name: keys_of(lines) for name, lines in zip(NODES, lies, strict=True)}
     assert known_in(text_of(NODES, keys).splitlines()) == {name: found for name, found in keys.items() if found}
 
 
 @settings(deadline=None)
 @given(KEYS)
 def test_a_key_is_written_unchanged(line: str) -> None:
-    assert said([f"{line} root@n1"]) == (line,)
+    assert keys_of([f"{line} root@n1"]) == (line,)
 
 
 def test_a_key_has_a_maximum_length() -> None:
-    assert said([key("ssh-rsa", bytes(2100))])
-    assert not said([key("ssh-rsa", bytes(4096))])
+    assert keys_of([key("ssh-rsa", bytes(2100))])
+    assert not keys_of([key("ssh-rsa", bytes(4096))])

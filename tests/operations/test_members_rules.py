@@ -107,7 +107,7 @@ def test_apply_does_everything_else_and_then_names_the_missing_directory() -> No
     wanted = {"cluster": "gp", "qos": {}, "accounts": {"red": {}, "blue": {}, "all": {}}, "users": {}}
     with ctx_state.use(fake), ctx_host.use(host):
         commands = [str(command) for command in entities._inner(wanted=wanted, roster=ROSTER)]
-        told = words(diffs.take(host, None))
+        shown = words(diffs.take(host, None))
     assert len(commands) == 2
     assert "users of red, from group lab-red: the directory cannot be asked (sssd does not run)" in commands[1]
-    assert "account red" in told
+    assert "account red" in shown

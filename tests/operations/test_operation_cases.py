@@ -95,7 +95,7 @@ def changes_of(case: Path) -> tuple[Change, ...]:
     return diffs.take(host, None)
 
 
-def told(host: AnsweringHost) -> dict[str, list[str]]:
+def effects_of(host: AnsweringHost) -> dict[str, list[str]]:
     """Return the effect of each change, and the jobs that it waits for."""
     return {name: [effect.what, *effect.jobs] for name, effect in diffs.effects(host).items()}
 
@@ -115,7 +115,7 @@ def test_operation(case: Path) -> None:
         if "refused" in data and not state.is_executing:
             with pytest.raises(OperationError, match=data["refused"]):
                 list(operation._inner(*args, **kwargs))
-            assert "effects" not in data or told(host) == data["effects"]
+            assert "effects" not in data or effects_of(host) == data["effects"]
             return
         yielded = list(operation._inner(*args, **kwargs))
         announced = upcoming.announced()
@@ -125,7 +125,7 @@ def test_operation(case: Path) -> None:
     if "changes" in data:
         assert words(diffs.take(host, None)) == data["changes"]
     if "effects" in data:
-        assert told(host) == data["effects"]
+        assert effects_of(host) == data["effects"]
     if "announced" in data:
         assert announced == data["announced"]
     if not commands:

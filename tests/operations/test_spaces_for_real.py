@@ -63,14 +63,14 @@ def test_two_labs_share_an_export_by_acl_and_their_files_have_their_groups(place
 
 
 @pytest.mark.parametrize(
-    ("why", "told"),
+    ("why", "message"),
     [
         ("Operation not supported", "its file system does not support ACLs (on ZFS: zfs set acltype=posixacl)"),
         ("Disk quota exceeded", "setfacl: Disk quota exceeded"),
     ],
 )
 def test_a_failed_setfacl_is_reported_with_the_reason(
-    place: Path, monkeypatch: pytest.MonkeyPatch, why: str, told: str
+    place: Path, monkeypatch: pytest.MonkeyPatch, why: str, message: str
 ) -> None:
     """With a fake setfacl that fails."""
     (place / "bin").mkdir()
@@ -78,7 +78,7 @@ def test_a_failed_setfacl_is_reported_with_the_reason(
     (place / "bin" / "setfacl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{place}/bin", prepend=":")
     (done,) = do(spaces.tops, [Space(f"{place}/top", 0, "1775", (LAB, OTHER))])
-    assert (done.returncode, done.stderr) == (1, f"{place}/top: {told}\n")
+    assert (done.returncode, done.stderr) == (1, f"{place}/top: {message}\n")
 
 
 def test_a_real_file_in_the_place_of_a_top_is_refused_and_kept(place: Path) -> None:

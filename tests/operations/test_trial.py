@@ -92,8 +92,8 @@ def test_a_refusal_of_slurmctld_is_reported_with_its_line(
 ) -> None:
     monkeypatch.setenv("AS", before)
     lay(etc, CONF.replace("PriorityWeightAge=1", "NoSuchKey=1"))
-    said = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
-    assert tried(etc) == (1, f"slurmctld would not start with it: {said}")
+    reason = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
+    assert tried(etc) == (1, f"slurmctld would not start with it: {reason}")
 
 
 def test_jobs_keep_their_scripts_or_slurmctld_would_end_them(

@@ -116,8 +116,8 @@ def test_properties_of_creation_are_not_changed_later(name: str) -> None:
 
 @given(some.integers(0, 2**62))
 def test_sizes_are_printed_in_a_form_that_can_be_written(count: int) -> None:
-    told = size(count)
-    assert plain("quota", told.removesuffix(" bytes")) == str(count)
+    printed = size(count)
+    assert plain("quota", printed.removesuffix(" bytes")) == str(count)
 
 
 @some.composite

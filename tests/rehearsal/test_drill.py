@@ -30,13 +30,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, str]:
-    """The twin's output before it was copied."""
+def outputs() -> dict[str, str]:
+    """The output of the twin before it was copied, by command."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def copies(cluster: Cluster, outputs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Backups by the nodes' own program of a Slurm 24.11 with one ended and one pending job."""
     folder = tmp_path_factory.mktemp("copies")
     with Twin.start(cluster) as twin:
@@ -45,7 +45,7 @@ def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.Temp
         twin.submit([Ask("ann", (*options, "--hold"))])
         done = f"sacct -nXj {first} -o State | grep -q COMPLETED"
         twin.do(f"n=0; until {done}; do n=$((n+1)); [ $n -lt 600 ] || exit 1; sleep 0.5; done", "the first job")
-        told |= {command: twin.do(command, command).out for command in (SACCT, QUEUE, ACCOUNTS)}
+        outputs |= {command: twin.do(command, command).out for command in (SACCT, QUEUE, ACCOUNTS)}
         # slurmctld writes this file only every five minutes and at its end, and 26.05 does not start without it
         twin.do(f"scontrol shutdown slurmctld; until [ -e {STATE}/assoc_usage ]; do sleep 0.2; done", "slurmctld's end")
         twin.do(MAKE, "backup")
@@ -60,14 +60,14 @@ def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.Temp
 
 
 def test_the_next_compatible_slurm_reads_database_and_state(
-    cluster: Cluster, copies: dict[str, Path], told: dict[str, str]
+    cluster: Cluster, copies: dict[str, Path], outputs: dict[str, str]
 ) -> None:
     with restored(of_version(cluster, "26.05"), copies["database"], copies["state"], print) as twin:
         assert "26.05" in twin.do("slurmdbd -V", "slurmdbd").out
-        assert twin.do(SACCT, "sacct").out == told[SACCT]
-        assert twin.do(ACCOUNTS, "accounts").out == told[ACCOUNTS]
+        assert twin.do(SACCT, "sacct").out == outputs[SACCT]
+        assert twin.do(ACCOUNTS, "accounts").out == outputs[ACCOUNTS]
         twin.do(boot.controller(), "slurmctld")
-        assert twin.do(QUEUE, "squeue").out == told[QUEUE] != ""
+        assert twin.do(QUEUE, "squeue").out == outputs[QUEUE] != ""
 
 
 def test_a_truncated_backup_is_refused(cluster: Cluster, copies: dict[str, Path], tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_slurmdbd_reads_keys_at_a_reload_and_its_port_at_a_restart(twin: Twin) -
         return {key: now[key.lower()].rstrip("*") for key in DATABASE}
 
     until(
-        lambda: says() == {key: said for key, (_, said) in DATABASE.items()},
+        lambda: says() == {key: answer for key, (_, answer) in DATABASE.items()},
         "slurmdbd has read it",
         lambda: f"{says()}",
     )

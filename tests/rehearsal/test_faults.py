@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from rehearsing import Fault, in_file, outcomes, told, tried
+from rehearsing import Fault, finding_lines, in_file, outcomes, tried
 
 from gpupool.rehearsal.twin import Compiled
 
@@ -57,7 +57,7 @@ def one_gpu_too_many(compiled: Compiled) -> Compiled:
 @pytest.mark.promise("SKY-034", "SKY-036", "SKY-119", "SKY-121")
 def test_a_fault_breaks_exactly_its_promises(fault: Fault, broken: set[str]) -> None:
     rehearsal = tried("example", fault=fault, without=("timeout",))
-    assert outcomes(rehearsal, "broken") == broken, told(rehearsal)
+    assert outcomes(rehearsal, "broken") == broken, finding_lines(rehearsal)
 
 
 def without_rule(name: str) -> Fault:

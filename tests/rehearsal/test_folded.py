@@ -89,8 +89,8 @@ def test_slurmctld_has_the_same_nodes_as_from_separate_lines(twin: Twin) -> None
     ids=["names", "addresses", "many", "zeros", "mixed", "long"],
 )
 def test_slurm_expands_a_hostlist_in_our_order(twin: Twin, names: list[str]) -> None:
-    said = twin.run(f"scontrol show hostnames '{fold(names)}'").out.split()
-    assert said == names == expand(fold(names))
+    output = twin.run(f"scontrol show hostnames '{fold(names)}'").out.split()
+    assert output == names == expand(fold(names))
 
 
 def test_sacctmgr_reads_the_printed_entities(twin: Twin) -> None:

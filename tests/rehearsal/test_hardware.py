@@ -71,10 +71,10 @@ def test_every_node_registers_with_its_hardware(twin: Twin) -> None:
 )
 def test_slurmd_finds_the_gpus_of_the_inventory(twin: Twin, node: str, gres: str) -> None:
     assert shown(twin, node)["Gres"] == gres
-    said = twin.run(f"slurmd -N {node} -G 2>&1").out
+    output = twin.run(f"slurmd -N {node} -G 2>&1").out
     for name in gres.split(","):
-        assert name.rpartition(":")[0].rpartition(":")[2] in said, said
-        assert "error" not in said, said
+        assert name.rpartition(":")[0].rpartition(":")[2] in output, output
+        assert "error" not in output, output
 
 
 def test_a_slice_is_allocated_as_a_gpu(twin: Twin) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from inventories import INVENTORY
-from rehearsing import outcomes, told
+from rehearsing import finding_lines, outcomes
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
@@ -94,5 +94,5 @@ def test_labs_get_what_they_own(twin: Twin, request: pytest.FixtureRequest) -> N
     extra = promises(OTHERS / request.node.callspec.params["twin"], twin.cluster)
     chosen = {promise.key for promise in (*PROMISES, *extra)} - {"timeout"}
     rehearsal = rehearse(twin, twin.cluster, only=chosen, extra=extra)
-    assert not outcomes(rehearsal, "broken"), told(rehearsal)
-    assert "owned" in outcomes(rehearsal, "kept"), told(rehearsal)
+    assert not outcomes(rehearsal, "broken"), finding_lines(rehearsal)
+    assert "owned" in outcomes(rehearsal, "kept"), finding_lines(rehearsal)

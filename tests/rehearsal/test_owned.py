@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rehearsing import Fault, in_file, outcomes, told, tried
+from rehearsing import Fault, finding_lines, in_file, outcomes, tried
 
 from gpupool.rehearsal.twin import Compiled
 
@@ -16,8 +16,8 @@ CONF = "/etc/slurm/slurm.conf"
 
 def test_each_lab_gets_what_it_owns_in_every_form() -> None:
     rehearsal = tried(INVENTORY, without=("timeout",))
-    assert not outcomes(rehearsal, "broken"), told(rehearsal)
-    assert {"owned", "cap", "reclaim-each", "reclaim-all"} <= outcomes(rehearsal, "kept"), told(rehearsal)
+    assert not outcomes(rehearsal, "broken"), finding_lines(rehearsal)
+    assert {"owned", "cap", "reclaim-each", "reclaim-all"} <= outcomes(rehearsal, "kept"), finding_lines(rehearsal)
 
 
 def line(partition: str, change: Callable[[str], str]) -> Fault:
@@ -66,5 +66,5 @@ def more(account: str, what: str) -> Fault:
 def test_a_fault_in_an_owners_share_is_found(fault: Fault, message: str) -> None:
     rehearsal = tried(INVENTORY, fault=fault, only=("owned",))
     (finding,) = rehearsal.findings
-    assert finding.outcome == "broken", told(rehearsal)
+    assert finding.outcome == "broken", finding_lines(rehearsal)
     assert message in finding.happened

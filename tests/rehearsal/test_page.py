@@ -97,9 +97,9 @@ def test_every_lab_is_visible_in_the_timeline(chromium: str, report: Path) -> No
       });
       const line = document.getElementById("timeline"), first = line.querySelector("svg").getBoundingClientRect();
       line.dispatchEvent(new PointerEvent("pointermove", {clientX: first.left + first.width / 2, clientY: first.top}));
-      const said = [...line.querySelectorAll("output")].map((it) => it.textContent);
+      const shown = [...line.querySelectorAll("output")].map((it) => it.textContent);
       const wide = document.documentElement.scrollWidth;
-      document.title = JSON.stringify({seen, said, wide, when: document.getElementById("when").textContent});
+      document.title = JSON.stringify({seen, shown, wide, when: document.getElementById("when").textContent});
     """
     html = report.read_text().replace("</body>", f"<script>{probe}</script></body>")
     file = report.with_name(f"probe-{report.name}")
@@ -111,7 +111,7 @@ def test_every_lab_is_visible_in_the_timeline(chromium: str, report: Path) -> No
         state = json.loads(title[1].replace("&amp;", "&"))
         assert [lab for lab, *_ in state["seen"]] == list(CAPS)
         assert all(across > 300 and high > 30 and owned > 5 for _, across, high, owned in state["seen"])
-        assert len(state["said"]) == len(CAPS) + 1
-        assert all(re.match(r"\d+ owned", words) for words in state["said"])
+        assert len(state["shown"]) == len(CAPS) + 1
+        assert all(re.match(r"\d+ owned", words) for words in state["shown"])
         assert state["when"].startswith("at 1:")
         assert state["wide"] <= width, "nothing sticks out to the side"

@@ -28,15 +28,15 @@ scheduler: {"""
 
 @pytest.fixture(scope="module")
 def by_partition(apart: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    said = (POT, CPUS, OWNERS, ("\nscheduler: {", BY_PARTITION))
-    with Twin.start(changed(SMALL, tmp_path_factory.mktemp("partitions"), *said)) as twin:
+    changes = (POT, CPUS, OWNERS, ("\nscheduler: {", BY_PARTITION))
+    with Twin.start(changed(SMALL, tmp_path_factory.mktemp("partitions"), *changes)) as twin:
         yield twin
 
 
 @pytest.fixture(scope="module")
 def by_qos(apart: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    said = (POT, OWNERS, ("{default: true}", QOS), ("\nscheduler: {", BY_QOS))
-    with Twin.start(changed(SMALL, tmp_path_factory.mktemp("qos"), *said)) as twin:
+    changes = (POT, OWNERS, ("{default: true}", QOS), ("\nscheduler: {", BY_QOS))
+    with Twin.start(changed(SMALL, tmp_path_factory.mktemp("qos"), *changes)) as twin:
         yield twin
 
 

@@ -23,8 +23,8 @@ def slurm(apart: None) -> Iterator[fuzz_taken.Slurm]:
 
 
 def test_slurm_accepts_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
-    said = {number: slurm.complaints(cluster) for number, cluster in islice(fuzz_taken.clusters(SEED), MANY)}
-    assert not {number: lines for number, lines in said.items() if lines}
+    found = {number: slurm.complaints(cluster) for number, cluster in islice(fuzz_taken.clusters(SEED), MANY)}
+    assert not {number: lines for number, lines in found.items() if lines}
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_slurm_accepts_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
     [({"MaxTasksPerNode": "0x"}, {"trial", "slurmctld", "slurmd"}), ({"KeepAliveTime": "100"}, {"slurmctld"})],
 )
 def test_a_refusal_of_slurm_is_found(slurm: fuzz_taken.Slurm, parameters: dict[str, str], who: set[str]) -> None:
-    said = slurm.complaints(faulty(next(fuzz_taken.clusters(SEED))[1], parameters))
-    assert who <= {line.split(":")[0].split()[0] for line in said}, said
+    found = slurm.complaints(faulty(next(fuzz_taken.clusters(SEED))[1], parameters))
+    assert who <= {line.split(":")[0].split()[0] for line in found}, found
 
 
 def faulty(cluster: Cluster, parameters: dict[str, str]) -> Cluster:

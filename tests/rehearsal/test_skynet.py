@@ -1,7 +1,7 @@
 """SkyNet at full size: 36 nodes, 284 GPUs, 14 labs; "you always get what you pay for"."""
 
 import pytest
-from rehearsing import outcomes, told, tried
+from rehearsing import finding_lines, outcomes, tried
 
 PROMISES = [
     "SKY-034", "SKY-035", "SKY-036", "SKY-037", "SKY-102", "SKY-103", "SKY-104", "SKY-107", "SKY-119",
@@ -14,9 +14,9 @@ PROMISES = [
 @pytest.mark.promise(*PROMISES)
 def test_every_promise_of_skynet_is_kept_at_full_size() -> None:
     rehearsal = tried("skynet")
-    assert not outcomes(rehearsal, "broken", "void"), told(rehearsal)
+    assert not outcomes(rehearsal, "broken", "void"), finding_lines(rehearsal)
     # its labs own a number of GPUs of any type, and none of its partitions requires jobs to request GPUs
-    assert outcomes(rehearsal, "not made") == {"least", "owned"}, told(rehearsal)
+    assert outcomes(rehearsal, "not made") == {"least", "owned"}, finding_lines(rehearsal)
     # the pool was full of borrowers, and then full of owners
     assert max(sum(moment.borrowed.values()) for moment in rehearsal.moments) == 284
     assert (

@@ -26,7 +26,7 @@ _KIND = b"\0\0\0\x0bssh-ed25519"  # the prefix of such a key
 
 
 @dataclass
-class Told:
+class Received:
     """The commands of a node, their texts on standard input, and whether it has a munge key by now."""
 
     commands: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Told:
 
 
 #: By node; a test clears it first.
-TOLD: dict[str, Told] = {}
+RECEIVED: dict[str, Received] = {}
 #: Words by node: a command that contains them fails there.
 BROKEN: dict[str, str] = {}
 #: Lines by node: the jobs of its slurmctld.
@@ -77,18 +77,18 @@ class EmptyNode(FakeConnector):
         return self._one(raw, arguments)
 
     def _one(self, raw: str, arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
-        told = TOLD.setdefault(self.host.name, Told())
+        received = RECEIVED.setdefault(self.host.name, Received())
         looks = f"echo {END}" in raw
         if not looks:
-            told.commands.append(raw)
-            told.texts.append(str(arguments.get("_stdin", "")))
+            received.commands.append(raw)
+            received.texts.append(str(arguments.get("_stdin", "")))
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # a refusal of an operation
             return False, CommandOutput([OutputLine("stderr", line) for line in shlex.split(raw)[2:-3]])
         queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
-        seen = [*queue, *_answer(raw, told), *self._pools(raw), *self._host_keys(raw), END] if looks else []
-        lines = seen or _obey(raw, told)
+        seen = [*queue, *_answer(raw, received), *self._pools(raw), *self._host_keys(raw), END] if looks else []
+        lines = seen or _obey(raw, received)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
 
     def _each(self, script: str) -> Iterator[OutputLine]:
@@ -132,7 +132,7 @@ def _alone(part: str) -> str:
     raise AssertionError(part)
 
 
-def _answer(raw: str, told: Told) -> list[str]:
+def _answer(raw: str, received: Received) -> list[str]:
     script, _, *values = _split(raw)[6:]
     if "/proc/sys/kernel/hostname" in script:
         return ["localhost"]
@@ -144,14 +144,14 @@ def _answer(raw: str, told: Told) -> list[str]:
         return [f"T|{name.replace('/', '|')}" for name in values[2].split()]
     if "/dev/tcp/" in script:
         return [f"up {values[3]}"]  # the controller was started by this run
-    if "munge.key" in script and told.has_key:
+    if "munge.key" in script and received.has_key:
         return [f"{'0' * 64} munge munge 400 1024"]
     return []
 
 
-def _obey(raw: str, told: Told) -> list[str]:
+def _obey(raw: str, received: Received) -> list[str]:
     if "/etc/munge/munge.key" in raw:
-        told.has_key = True
+        received.has_key = True
         return ["A" * 1024] if raw.startswith("base64") else []
     return []
 
@@ -163,14 +163,14 @@ _UNIT = re.compile(r"^unit (?P<name>\S+) (?P<size>\d+) (?P<sha256>\S+)$", re.MUL
 
 def recorded(node: str) -> set[str]:
     """Return the paths recorded on a node as installed by gpupool."""
-    texts = TOLD[node].commands if node in TOLD else []
+    texts = RECEIVED[node].commands if node in RECEIVED else []
     return {shlex.split(path)[0] for text in texts for path in _RECORDED.findall(text)}
 
 
 def staged(node: str) -> list[tuple[str, str, str, str]]:
     """Return path, owner, mode and sha256 of every file that was put on a node, in order."""
     found: list[tuple[str, str, str, str]] = []
-    for text in TOLD[node].commands if node in TOLD else []:
+    for text in RECEIVED[node].commands if node in RECEIVED else []:
         for match in _STAGED.finditer(text):
             found.append((match["path"], match["owner"], match["mode"], match["sha256"]))
         for match in _UNIT.finditer(text):
@@ -183,7 +183,7 @@ def text_put(node: str, path: str) -> str:
     """Return the text of a file that was put on a node alone."""
     (text,) = (
         text
-        for command, text in zip(TOLD[node].commands, TOLD[node].texts, strict=True)
+        for command, text in zip(RECEIVED[node].commands, RECEIVED[node].texts, strict=True)
         if [found["path"] for found in _STAGED.finditer(command)] == [path]
     )
     return text

@@ -48,7 +48,7 @@ def test_all_nodes_know_all_host_keys(cluster: Cluster) -> None:
 def test_a_plan_shows_the_keys(cluster: Cluster) -> None:
     report = apply(execute=False)
     assert not report.failures
-    assert not any(told.commands for told in empty_nodes.TOLD.values())
+    assert not any(received.commands for received in empty_nodes.RECEIVED.values())
     for host in report.hosts.values():
         (diff,) = (changed(change) or "" for change in host.changes if change.operation == f"Known hosts | {KNOWN}")
         for name, names in names_of_nodes(cluster).items():
@@ -80,7 +80,7 @@ def test_a_node_that_fails_during_the_query_keeps_its_line() -> None:
 def test_a_run_on_some_nodes_reads_no_others_and_keeps_their_lines() -> None:
     empty_nodes.KNOWN["login1"] = [f"{name} {host_key(f'{name} as it was')}" for name in NODES]
     assert not apply("login1", "a40-01").failures
-    assert set(empty_nodes.TOLD) == {"login1", "a40-01"}
+    assert set(empty_nodes.RECEIVED) == {"login1", "a40-01"}
     now = {name: (host_key(name if name in ("login1", "a40-01") else f"{name} as it was"),) for name in NODES}
     assert known("login1") == now
 

@@ -37,7 +37,9 @@ def give(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def knows(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
     answer = empty_nodes._answer
     monkeypatch.setattr(
-        empty_nodes, "_answer", lambda raw, told: [state] if "getent -s files shadow" in raw else answer(raw, told)
+        empty_nodes,
+        "_answer",
+        lambda raw, received: [state] if "getent -s files shadow" in raw else answer(raw, received),
     )
 
 
@@ -52,9 +54,11 @@ def test_the_password_is_printed_once_and_sent_to_heads_only(
     assert WORD.fullmatch(shown.out)
     secret = shown.out.strip()
     assert secret not in shown.err
-    texts = {name: [text for text in told.texts if secret in text] for name, told in empty_nodes.TOLD.items()}
+    texts = {
+        name: [text for text in received.texts if secret in text] for name, received in empty_nodes.RECEIVED.items()
+    }
     assert {name: held for name, held in texts.items() if held} == {"login": [f"usuario1:{secret}\n"]}
-    assert not [raw for told in empty_nodes.TOLD.values() for raw in told.commands if secret in raw]
+    assert not [raw for received in empty_nodes.RECEIVED.values() for raw in received.commands if secret in raw]
 
 
 @pytest.mark.usefixtures("sdumont")
@@ -66,7 +70,7 @@ def test_a_password_that_a_user_chose_is_kept(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "usuario1 has a password; --reset replaces it" in shown.err
-    assert not any(told.texts and any(told.texts) for told in empty_nodes.TOLD.values())
+    assert not any(received.texts and any(received.texts) for received in empty_nodes.RECEIVED.values())
     assert give(monkeypatch, "usuario1", "--reset") == 0
     assert WORD.fullmatch(capsys.readouterr().out)
 

@@ -69,7 +69,7 @@ def test_every_role_works_from_zero(where: str, execute: bool) -> None:
 
 def test_a_plan_sends_nodes_no_changes() -> None:
     assert run(empty_nodes.testbed("example").hosts, SITE, execute=False, origin=None).changed
-    assert not any(told.commands for told in empty_nodes.TOLD.values())
+    assert not any(received.commands for received in empty_nodes.RECEIVED.values())
 
 
 @pytest.mark.parametrize("where", TARGETS)
@@ -125,7 +125,7 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
     report = apply(empty_nodes.testbed("example"))
     assert set(report.failures) == {"a40-01", "rtx-01"}
     assert all("no such card" in why for why in report.failures.values())
-    assert not set(report.failures) & set(empty_nodes.TOLD), "told to do half of the work"
+    assert not set(report.failures) & set(empty_nodes.RECEIVED), "it was sent half of the work"
     for name in ("login1", "control", "files"):
         assert done(report, name) == FROM_ZERO[name]
 
@@ -176,7 +176,7 @@ def test_a_source_is_read_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch
         munge.key(name="Munge key", source=None if host.name == "control" else "control")
 
     monkeypatch.setattr("gpupool.operations.munge.get_fact", counted)
-    empty_nodes.TOLD["control"] = empty_nodes.Told(has_key=True)
+    empty_nodes.RECEIVED["control"] = empty_nodes.Received(has_key=True)
     report = run(empty_nodes.testbed("example").hosts, deploy, execute=True, origin=ORIGIN)
     assert (report.failures, asked) == ({}, ["control"])
 
@@ -214,8 +214,8 @@ def test_a_node_that_has_the_files_is_not_affected_by_a_failed_first_controller(
     path = "/etc/slurm/slurm.conf"
     lines = [f"P\tf\t644\troot\troot\t\t{path}", f"S\t{hashlib.sha256(there.encode()).hexdigest()}\t{path}"]
 
-    def answer(raw: str, told: empty_nodes.Told) -> list[str]:
-        return lines if path in raw and told is empty_nodes.TOLD["login1"] else []
+    def answer(raw: str, received: empty_nodes.Received) -> list[str]:
+        return lines if path in raw and received is empty_nodes.RECEIVED["login1"] else []
 
     def deploy() -> None:
         if host.name == "control":

@@ -25,7 +25,7 @@ _server: subprocess.Popen[str] | None = None
 def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder as a person would, without a terminal; one command at a time."""
     global _server
-    with _one, tempfile.TemporaryDirectory(prefix="said-") as place:
+    with _one, tempfile.TemporaryDirectory(prefix="output-") as place:
         if _server is None or _server.poll() is not None:
             _server = subprocess.Popen(
                 [sys.executable, "-m", "forked"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -38,8 +38,8 @@ def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.Complet
         _server.stdin.write(json.dumps([argv, str(folder), dict(os.environ), place]) + "\n")
         _server.stdin.flush()
         code = int(_server.stdout.readline())
-        said = [(Path(place) / name).read_text() for name in ("stdout", "stderr")]
-    return subprocess.CompletedProcess(argv, code, *said)
+        outputs = [(Path(place) / name).read_text() for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(argv, code, *outputs)
 
 
 def _serve() -> None:

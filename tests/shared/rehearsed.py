@@ -14,7 +14,7 @@ CAPS = {
     **{"rail-lab": 8, "rehg-lab": 12, "tail-lab": 8, "rl2-lab": 24, "ravichandar-lab": 8, "wu-lab": 4, "cvmlp-lab": 64},
 }
 
-_TOLD = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text())
+_ROWS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text())
 
 
 def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) -> Rehearsed:
@@ -25,14 +25,14 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
     moments: list[Moment] = []
     findings = []
     at = 0.0
-    for told in _TOLD["promises"]:
-        key, seconds = told["promise"], told["seconds"]
+    for row in _ROWS["promises"]:
+        key, seconds = row["promise"], row["seconds"]
         for step in range(round(seconds * per_second)):
             moments.append(_moment(at, key, step / (seconds * per_second), caps, gpus, broken))
             at += 1 / per_second
         if broken and key == "cap":
-            told = {**told, "outcome": "broken", "happened": "kira-lab held 33 GPUs: one more than it put in"}
-        findings.append(Finding(**{"outcome": "kept", "requirements": ("SKY-100",), **told}))
+            row = {**row, "outcome": "broken", "happened": "kira-lab held 33 GPUs: one more than it put in"}
+        findings.append(Finding(**{"outcome": "kept", "requirements": ("SKY-100",), **row}))
     return Rehearsed(
         cluster="skynet",
         version="24.11",
@@ -43,7 +43,7 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
         seconds=at + 21,
         findings=findings,
         moments=moments,
-        differences=[Setting(**told) for told in _TOLD["differences"]],
+        differences=[Setting(**row) for row in _ROWS["differences"]],
     )
 
 

@@ -41,7 +41,7 @@ def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:
     return {finding.promise for finding in rehearsal.findings if finding.outcome in which}
 
 
-def told(rehearsal: Rehearsal) -> str:
+def finding_lines(rehearsal: Rehearsal) -> str:
     """Return every finding on a line, to explain why a test failed."""
     return "\n".join(
         f"{finding.promise}: {finding.outcome}: {finding.tried}: {finding.happened}" for finding in rehearsal.findings

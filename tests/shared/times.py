@@ -51,8 +51,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             _fixtures[name] += took
     file = os.environ.get("GPUPOOL_TEST_FAILURES")
     if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:
-        with Path(file).open("a") as told:
-            told.write(f"FAILED {report.nodeid}\n{report.longreprtext}\n\n")
+        with Path(file).open("a") as output:
+            output.write(f"FAILED {report.nodeid}\n{report.longreprtext}\n\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

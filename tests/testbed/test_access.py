@@ -66,10 +66,10 @@ def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(alloc
 
     job = allocated.submit(USER, f"-w {NODE} --gres=gpu:2 -p short")
     allocated.wait_for(job, "RUNNING")
-    said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
+    output = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
     gpus = allocated.cluster.nodes[NODE].gpu_count
-    assert [line.split()[0] for line in said].count("ENXIO") == 2, said
-    assert [line.split()[0] for line in said].count("EPERM") == gpus - 2, said
+    assert [line.split()[0] for line in output].count("ENXIO") == 2, output
+    assert [line.split()[0] for line in output].count("EPERM") == gpus - 2, output
     assert f"job_{job}" in login(allocated, NODE, "cat /proc/self/cgroup").stdout
     assert login(allocated, OTHER, "hostname").returncode == 255, "the job is on another node"
 
@@ -88,8 +88,8 @@ def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(alloc
 def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testbed) -> None:
     """Without a request for GPUs; a step of srun has none then."""
     allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p overcap -A overcap --exclusive"), "RUNNING")
-    said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
-    assert [line.split()[0] for line in said] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
+    output = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
+    assert [line.split()[0] for line in output] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
 
 
 def test_admins_log_in_while_slurm_is_down_and_users_do_not(allocated: Testbed) -> None:

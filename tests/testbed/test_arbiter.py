@@ -56,8 +56,8 @@ def test_the_arbiter_runs_as_slurm_and_writes_no_files(idle: Testbed) -> None:
 
 
 def test_only_the_arbiter_of_the_active_controller_acts(idle: Testbed) -> None:
-    said = idle.out("vicki", "journalctl -q -o cat -u gpupool-arbiter")
-    assert "doing nothing: this controller is not the active one" in said
+    output = idle.out("vicki", "journalctl -q -o cat -u gpupool-arbiter")
+    assert "doing nothing: this controller is not the active one" in output
 
 
 @pytest.mark.promise("SKY-126", "SKY-129", "SKY-128")
@@ -75,9 +75,9 @@ def test_a_labmates_job_gets_the_gpus_of_the_youngest_user_overcap_job(lab: Test
     assert lab.wait_for(jobs[-1], "PENDING")["Restarts"] == "1"
     assert [lab.job(job)["JobState"] for job in jobs[:-1]] == ["RUNNING"] * (CAP - 1)
     assert lab.job(over)["JobState"] == "PENDING"
-    said = decisions(lab, began)
-    assert f"job {jobs[-1]} of u-cvmlp1 in user-overcap is signalled: job {mate} of u-cvmlp2 waits" in said
-    assert f"job {jobs[-1]} of u-cvmlp1 in user-overcap is ended" in said
+    output = decisions(lab, began)
+    assert f"job {jobs[-1]} of u-cvmlp1 in user-overcap is signalled: job {mate} of u-cvmlp2 waits" in output
+    assert f"job {jobs[-1]} of u-cvmlp1 in user-overcap is ended" in output
 
 
 @pytest.mark.promise("SKY-122", "SKY-126")

@@ -188,10 +188,10 @@ def test_a_session_opens_no_gpu_and_a_job_only_its_own(idle: Testbed) -> None:
         inside = "ssh -n -i ~/.ssh/attack -o IdentitiesOnly=yes -o StrictHostKeyChecking=no localhost"
         script = f"#!/bin/bash\n{OPEN_ALL}\necho --\n{inside} '{OPEN_ALL}'\ntrue\n"
         idle.out("sky1", "cat > attack.sh", "u-kira1", script)
-        said = idle.out("sky1", "srun -p debug -w a40-01 --gres=gpu:1 bash attack.sh 2>&1", "u-kira1")
+        output = idle.out("sky1", "srun -p debug -w a40-01 --gres=gpu:1 bash attack.sh 2>&1", "u-kira1")
     finally:
         idle.out("sky1", f"mv ~/keys.before {keys}; rm -f ~/.ssh/attack ~/.ssh/attack.pub ~/attack.sh", "u-kira1")
-    of_job, of_ssh = said.split("--\n")
+    of_job, of_ssh = output.split("--\n")
     assert of_job.count("No such device") == 1, "the job's own, which has no driver"
     assert of_job.count("not permitted") == number - 1
     assert of_ssh.count("not permitted") == number, of_ssh
@@ -223,8 +223,8 @@ def test_a_constraint_of_one_user_does_not_stop_the_arbiter_for_others(idle: Tes
     idle.wait_for(odd, "PENDING", "AssocGrpGRES")
     mate = idle.submit("u-wu2", "-p short --gres=gpu:1")
     idle.wait_for(mate, "RUNNING")
-    said = idle.out("marvin", f"journalctl -q -o cat -u gpupool-arbiter --since @{began:.0f}")
-    assert "doing nothing" not in said
+    output = idle.out("marvin", f"journalctl -q -o cat -u gpupool-arbiter --since @{began:.0f}")
+    assert "doing nothing" not in output
 
 
 @pytest.mark.promise("SKY-126")
@@ -288,5 +288,5 @@ def test_no_name_that_a_coordinator_gives_keeps_apply_from_the_accounting(idle: 
 @pytest.mark.promise("SKY-153", "SKY-157")
 @pytest.mark.parametrize("options", ["-p debug --gres=gpu:6", "-p hoffman-lab --qos=short -t 7-00:00"])
 def test_a_job_that_can_never_start_is_refused(idle: Testbed, options: str) -> None:
-    said = refused(idle, options, "u-hoffman1")
-    assert re.search(r"violates|limit", said), said
+    message = refused(idle, options, "u-hoffman1")
+    assert re.search(r"violates|limit", message), message

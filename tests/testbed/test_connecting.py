@@ -45,15 +45,15 @@ def test_the_guides_ssh_config_sends_the_variable_and_the_agent(idle: Testbed, a
     config.write_text(f"Host {HEAD}\n  User {USER}\n{own}{rest}")
     env = {**os.environ, "SSH_AUTH_SOCK": agent}
 
-    def said(command: str) -> str:
+    def output_of(command: str) -> str:
         done = subprocess.run(
             ["ssh", "-F", config, HEAD, command], env=env, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    assert said("echo $SKY_VSC_LAUNCH") == LAUNCH
-    assert "ED25519" in said("ssh-add -l")
+    assert output_of("echo $SKY_VSC_LAUNCH") == LAUNCH
+    assert "ED25519" in output_of("ssh-add -l")
     # another head accepts it too; a compute node accepts no variables
     words = ssh_command(idle.target.testbed, "clippy", USER, ["echo ${SKY_VSC_LAUNCH-unset}"])
     words[1:1] = ["-o", f'SetEnv=SKY_VSC_LAUNCH="{LAUNCH}"']

@@ -103,8 +103,8 @@ def entries(testbed: Testbed, ldif: str) -> None:
 
 def test_a_member_logs_in_has_a_home_an_account_and_limits_and_runs_a_job(testbed: Testbed) -> None:
     with connected(testbed, HEAD, "u-new1", "of-u-new1") as client:
-        said = client.exec_command("id -un; pwd; srun -p all -G 1 hostname")
-        assert said[1].read().decode().split() == ["u-new1", "/home/u-new1", NODE], said[2].read().decode()
+        output = client.exec_command("id -un; pwd; srun -p all -G 1 hostname")
+        assert output[1].read().decode().split() == ["u-new1", "/home/u-new1", NODE], output[2].read().decode()
     assert associations(testbed, "u-new1") == associations(testbed, "ann")
     assert testbed.plan() == (0, {})
 

@@ -89,8 +89,8 @@ def test_the_line_with_taskset_restricts_the_cpus_of_a_container(docker: Testbed
     """The shell is bound by taskset: jobs of a testbed are not, as its node lacks the CPUs that Slurm expects."""
     line = "docker run --rm --cpuset-cpus=\"$(taskset -c -p $$ | cut -f2 -d ':' | awk '{$1=$1};1')\" " + IMAGE
     script = f"cat > ~/line.sh <<'END'\n{line} sh -c 'nproc; grep Cpus_allowed_list /proc/self/status'\nEND\n"
-    said = in_job(docker, f"{script}taskset -c 1 bash ~/line.sh\n")
-    assert said.split() == ["1", "Cpus_allowed_list:", "1"]
+    output = in_job(docker, f"{script}taskset -c 1 bash ~/line.sh\n")
+    assert output.split() == ["1", "Cpus_allowed_list:", "1"]
 
 
 @pytest.mark.promise("ARA-030", "ARA-031", "ARA-034")

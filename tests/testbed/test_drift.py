@@ -28,8 +28,8 @@ def sacctmgr(testbed: Testbed, command: str) -> str:
 
 def associations(testbed: Testbed, where: str) -> list[str]:
     """Return the accounts of a user's associations."""
-    said = testbed.out(DATABASE, f"sacctmgr -nP show assoc where {where} format=Cluster,Account,User")
-    return sorted(said.split())
+    output = testbed.out(DATABASE, f"sacctmgr -nP show assoc where {where} format=Cluster,Account,User")
+    return sorted(output.split())
 
 
 @pytest.mark.promise("SKY-034", "SKY-036")

@@ -18,7 +18,7 @@ def line_of(name: str, testbed: Testbed) -> str:
     return line
 
 
-def said(testbed: Testbed, command: str) -> tuple[int, str]:
+def messages_of(testbed: Testbed, command: str) -> tuple[int, str]:
     """Plan or apply, and return the exit status and the messages."""
     done = gpupool(command, testbed.inventory, "--on", "testbed", *(["--yes"] if command == "apply" else []))
     assert "Traceback" not in done.stdout + done.stderr
@@ -33,13 +33,13 @@ def test_a_partition_with_jobs_is_kept_until_they_have_ended(idle: Testbed, chan
     without = changed("partitions.yml", line_of("long", idle), "")
     before, started = slurm_files(idle), daemons(idle)
 
-    status, words = said(without, "plan")
+    status, words = messages_of(without, "plan")
     assert status == 1
     assert f"partition long will be removed: {runs} of u-kira1 is running, {waits} of u-hays1 is pending" in words
     assert "First `scontrol update partitionname=long state=drain`" in words
 
     idle.out("clippy", "rm /srv/share4")
-    status, words = said(without, "apply")
+    status, words = messages_of(without, "apply")
     assert status == 1
     assert "2 failed: marvin, vicki" in words
     assert "Slurm would end 2 jobs: partition long will be removed" in words
@@ -52,7 +52,7 @@ def test_a_partition_with_jobs_is_kept_until_they_have_ended(idle: Testbed, chan
 
     idle.out("marvin", f"scancel {runs} {waits}")
     idle.wait_for(runs, "CANCELLED")
-    assert said(without, "apply")[0] == 0
+    assert messages_of(without, "apply")[0] == 0
     assert "long" not in idle.out("marvin", "sinfo -h -o %R").split()
     assert idle.job(other)["JobState"] == "RUNNING"
 
@@ -65,7 +65,7 @@ def test_a_job_that_names_the_partition_but_runs_in_another_is_kept_too(idle: Te
     spool = idle.cluster.slurm.state
     idle.out("marvin", f"for n in $(seq 20); do grep -aq short,long {spool}/job_state && exit 0; sleep 1; done; exit 1")
     before = slurm_files(idle)
-    status, words = said(changed("partitions.yml", line_of("long", idle), ""), "apply")
+    status, words = messages_of(changed("partitions.yml", line_of("long", idle), ""), "apply")
     assert status == 1
     assert f"slurmctld would end 1 of the jobs with it: {job} (u-kira1, short" in words
     assert slurm_files(idle) == before
@@ -78,11 +78,11 @@ def test_a_node_with_jobs_keeps_its_place_and_its_hardware(idle: Testbed, change
     # the totals are checked, so they have to be removed
     changed("cluster.yml", "  totals: {gpus: 284, cpus: 2056, src: L50}\n", "")
     fewer = changed("nodes.yml", "old-16c: {cpus: 32", "old-16c: {cpus: 24")
-    status, words = said(fewer, "plan")
+    status, words = messages_of(fewer, "plan")
     assert status == 1
     assert f"node titanx-01 changes from 32 to 24 CPUs: {job} of u-kira1 is running" in words
     without = changed("testbed.yml", "titanx-01,", "")
-    status, words = said(without, "plan")
+    status, words = messages_of(without, "plan")
     assert status == 1
     assert f"node titanx-01 will be removed: {job} of u-kira1 is running" in words
     assert idle.job(job)["JobState"] == "RUNNING"
@@ -93,7 +93,7 @@ def test_a_slurm_conf_that_slurmctld_would_refuse_never_reaches_it(idle: Testbed
     idle.wait_for(job, "RUNNING")
     wrong = changed("partitions.yml", "\nslurm:\n", "\nslurm:\n  parameters: {SwitchType: switch/nowhere}\n")
     before, started = slurm_files(idle), daemons(idle)
-    status, words = said(wrong, "apply")
+    status, words = messages_of(wrong, "apply")
     assert status == 1
     lines = gpupool("render", wrong.inventory, "marvin").stdout.splitlines()
     assert "SwitchType=switch/nowhere" in lines

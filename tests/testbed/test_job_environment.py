@@ -70,10 +70,10 @@ def test_new_variables_apply_to_the_next_job_and_disturb_nothing(changed: Change
     job = scratch.out(HEAD, f"SCRATCH=/old sbatch --parsable {ON_NODE} -o scratch.out scratch.sh", KIRA)
     scratch.wait_for(job, "COMPLETED")
 
-    def told() -> list[str]:
+    def printed() -> list[str]:
         return scratch.run(HEAD, "cat scratch.out", KIRA).stdout.split()
 
-    until(lambda: told() == [mine, "/mine"], "what a script changes is kept in its steps", lambda: str(told()))
+    until(lambda: printed() == [mine, "/mine"], "what a script changes is kept in its steps", lambda: str(printed()))
 
 
 @pytest.mark.promise("SKY-165")

@@ -34,8 +34,8 @@ def test_a_job_opens_its_own_gpus_and_no_others(idle: Testbed) -> None:
 @pytest.mark.promise("SKY-177")
 def test_two_jobs_on_one_node_have_different_gpus(idle: Testbed) -> None:
     idle.wait_for(idle.submit("u-hays1", "-w clippy --gres=gpu:2 -p short"), "RUNNING")
-    said = idle.out("sky1", "srun -w clippy --gres gpu:2 -p short bash -s", "u-kira1", PROBE)
-    mine = [line.split()[1] for line in said.splitlines() if line.startswith("ENXIO")]
+    output = idle.out("sky1", "srun -w clippy --gres gpu:2 -p short bash -s", "u-kira1", PROBE)
+    mine = [line.split()[1] for line in output.splitlines() if line.startswith("ENXIO")]
     assert mine == ["/dev/nvidia2", "/dev/nvidia3"]
 
 
@@ -175,12 +175,12 @@ def test_the_usage_utilities_show_each_labs_cap(idle: Testbed) -> None:
 
 @pytest.mark.promise("SKY-133", "SKY-134", "SKY-139")
 def test_tasks_multiply_cpus_and_gpus(idle: Testbed) -> None:
-    said = idle.out(
+    output = idle.out(
         "sky1", "srun --ntasks=2 --gpus-per-node=2 --cpus-per-task=7 sh -c 'echo $SLURM_CPUS_ON_NODE'", "u-kira1"
     )
-    assert said.split() == ["14", "14"]
-    said = idle.out("sky1", "srun --gpus-per-node=2 -c 14 sh -c 'echo $SLURM_NTASKS $SLURM_CPUS_PER_TASK'", "u-kira1")
-    assert said == "1 14"
+    assert output.split() == ["14", "14"]
+    output = idle.out("sky1", "srun --gpus-per-node=2 -c 14 sh -c 'echo $SLURM_NTASKS $SLURM_CPUS_PER_TASK'", "u-kira1")
+    assert output == "1 14"
     assert len(idle.out("sky1", "srun -n 2 --gpus-per-task=1 hostname", "u-kira1").split()) == 2
 
 
@@ -195,8 +195,8 @@ def test_the_guides_exclusion_of_clippy_is_accepted(idle: Testbed) -> None:
 @pytest.mark.promise("SKY-148")
 def test_an_interactive_shell_starts_as_in_the_guide(idle: Testbed) -> None:
     words = "script -qec 'srun --gres gpu:1 -p debug -J \"test\" --pty bash' /dev/null"
-    said = idle.out("sky1", words, "u-kira1", "hostname\nexit\n")
-    assert any(node.name in said for node in idle.cluster.having("compute"))
+    output = idle.out("sky1", words, "u-kira1", "hostname\nexit\n")
+    assert any(node.name in output for node in idle.cluster.having("compute"))
 
 
 @pytest.mark.promise("SKY-010", "SKY-053")

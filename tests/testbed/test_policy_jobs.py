@@ -45,14 +45,14 @@ def test_the_guides_batch_template_runs(idle: Testbed) -> None:
     idle.out("sky1", "cat > train.py", "u-kira1", PROGRAM)
     job = idle.out("sky1", "sbatch --parsable job.sh", "u-kira1")
     # unbuffered output is available while the program still runs
-    said = until(lambda: idle.run("sky1", "cat train.out", "u-kira1").stdout, "the job says something")
-    assert said == "gpus 1 cpus 7 limit short\n"
+    output = until(lambda: idle.run("sky1", "cat train.out", "u-kira1").stdout, "the job says something")
+    assert output == "gpus 1 cpus 7 limit short\n"
     seen = idle.wait_for(job, "RUNNING")
     assert (seen["NodeList"], seen["JobName"], seen["Partition"]) == ("clippy", "train", "kira-lab")
     assert "mem=40G" in seen["AllocTRES"]
     idle.out("sky1", "touch go", "u-kira1")
     idle.wait_for(job, "COMPLETED")
-    assert idle.out("sky1", "cat train.out train.err", "u-kira1") == f"{said}on standard error"
+    assert idle.out("sky1", "cat train.out train.err", "u-kira1") == f"{output}on standard error"
 
 
 @pytest.mark.promise("SKY-105")

@@ -69,8 +69,8 @@ def test_a_password_is_accepted_by_all_machines_and_a_key_replaces_it(
 ) -> None:
     at = {node: f"{USER}@{idle.cluster.nodes[node].address}" for node in MACHINES}
     for node in MACHINES:
-        said = client(idle, tmp_path, ["ssh", *options(idle, "PubkeyAuthentication=no"), at[node], "hostname"])
-        assert said.stdout.strip() == node, said.stderr
+        finished = client(idle, tmp_path, ["ssh", *options(idle, "PubkeyAuthentication=no"), at[node], "hostname"])
+        assert finished.stdout.strip() == node, finished.stderr
 
     key = tmp_path / "id"
     keygen = ["ssh-keygen", "-t", "rsa", "-b", "4096", "-o", "-a", "100", "-q", "-N", "", "-f", str(key)]
@@ -82,8 +82,8 @@ def test_a_password_is_accepted_by_all_machines_and_a_key_replaces_it(
     done = client(idle, tmp_path, ["ssh-copy-id", "-i", str(key), *options(idle)[2:], at["sky1"]])
     assert done.returncode == 0, done.stderr
     for node in ("sky1", "clippy"):  # the home is shared
-        said = client(idle, tmp_path, [*batch, at[node], "hostname"])
-        assert said.stdout.strip() == node, said.stderr
+        finished = client(idle, tmp_path, [*batch, at[node], "hostname"])
+        assert finished.stdout.strip() == node, finished.stderr
 
 
 @pytest.fixture

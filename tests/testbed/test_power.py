@@ -17,8 +17,8 @@ def names(testbed: Testbed) -> list[str]:
 
 def usable(testbed: Testbed) -> bool:
     """Return whether every compute node is idle and runs a job of a user."""
-    said = testbed.run("sky1", "sinfo -h -N -o '%N %t' | sort -u", "u-kira1")
-    states = dict(line.split() for line in said.stdout.splitlines()) if said.returncode == 0 else {}
+    output = testbed.run("sky1", "sinfo -h -N -o '%N %t' | sort -u", "u-kira1")
+    states = dict(line.split() for line in output.stdout.splitlines()) if output.returncode == 0 else {}
     return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
 
 

@@ -133,8 +133,8 @@ def test_the_commands_of_the_guide_run_as_a_user(singularity: Testbed) -> None:
     by = typed(singularity, f"singularity exec {own} cat /made/by", "--gres=gpu:1").splitlines()[-1]
     assert by == "0", "root of a user namespace has built it"
     # an interactive shell of the image; the job ends with it
-    said = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
-    assert said.splitlines()[-1] == "1"
+    output = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
+    assert output.splitlines()[-1] == "1"
     until(
         lambda: singularity.out("marvin", f"squeue -h -u {USER}") == "",
         "the job ends with the shell",
@@ -151,8 +151,8 @@ def test_images_of_the_inventory_exist_for_all_users(singularity: Testbed) -> No
     )
     assert singularity.out(NODE, f"stat -c '%U %a' {PREFETCHED}") == "root 644"
     for user in (USER, OTHER):
-        said = singularity.out("sky1", f"{IN_JOB} singularity run {PREFETCHED}", user)
-        assert said.endswith("moo")
+        output = singularity.out("sky1", f"{IN_JOB} singularity run {PREFETCHED}", user)
+        assert output.endswith("moo")
     singularity.out(NODE, "systemctl start gpupool-images")
     fetched = singularity.out(NODE, "journalctl -q -o cat -u gpupool-images")
     assert fetched.count(f"fetched {PREFETCHED}") == 1

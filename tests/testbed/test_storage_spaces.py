@@ -96,8 +96,8 @@ def test_an_entry_with_another_users_name_is_named(skynet: Testbed) -> None:
 @pytest.mark.promise("SKY-092")
 def test_rsync_copies_with_the_guides_options(skynet: Testbed, flash: str) -> None:
     skynet.out("sky1", f"mkdir {flash}/{HOFFMAN} && seq 1000 > ~/numbers", HOFFMAN)
-    said = skynet.out("sky1", f"rsync -ah --info=progress2 ~/numbers {flash}/{HOFFMAN}/", HOFFMAN)
-    assert "100%" in said
+    output = skynet.out("sky1", f"rsync -ah --info=progress2 ~/numbers {flash}/{HOFFMAN}/", HOFFMAN)
+    assert "100%" in output
     assert "100%" in skynet.out("sky1", f"rsync -ah -P {flash}/{HOFFMAN}/numbers ~/again && rm ~/again", HOFFMAN)
 
 

@@ -47,8 +47,8 @@ def test_a_job_without_gpus_leaves_memory_for_gpus(idle: Testbed) -> None:
 
 
 def test_a_job_with_a_mail_type_gets_a_message_and_runs(idle: Testbed) -> None:
-    told = "This cluster sends no mail: --mail-type has no effect."
+    message = "This cluster sends no mail: --mail-type has no effect."
     for asked, warned in (("--mail-type=END", True), ("", False)):
         done = idle.run("sky1", f"sbatch -p debug {asked} --wrap true", "u-kira1")
         assert done.returncode == 0, done.stderr
-        assert (told in done.stderr) is warned
+        assert (message in done.stderr) is warned

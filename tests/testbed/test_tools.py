@@ -36,8 +36,8 @@ def test_gpu_usage_agrees_with_squeue(idle: Testbed) -> None:
     assert (sum(running.values()), sum(pending.values())) == (3, 3)
 
     def labs() -> dict[str, dict[str, int]]:
-        told = json.loads(idle.out(HEAD, "gpu_usage -l --json", KIRA))
-        return {row["name"]: row for row in told["rows"]}
+        document = json.loads(idle.out(HEAD, "gpu_usage -l --json", KIRA))
+        return {row["name"]: row for row in document["rows"]}
 
     until(
         lambda: labs()["kira-lab"]["pending"] == 3,
@@ -91,10 +91,10 @@ def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_starts_a_job_with_one(i
         refused = idle.run(HEAD, f"{ssh} true", KIRA)
         assert refused.returncode, "a key that is not authorized"
         idle.out(HEAD, "cat ~/.ssh/editor.pub >> ~/.ssh/authorized_keys", KIRA)
-        told = dict(word.split("=") for word in idle.out(HEAD, f"{ssh} '{seen}'", KIRA).split())
+        values = dict(word.split("=") for word in idle.out(HEAD, f"{ssh} '{seen}'", KIRA).split())
     finally:
         idle.out(HEAD, "mv ~/.ssh/kept ~/.ssh/authorized_keys; rm -f ~/.ssh/editor* ~/.ssh/gpupool-vscode*", KIRA)
-    assert re.fullmatch(r"\d+", told["gpus"]), told
-    ended = idle.wait_for(told["job"], "COMPLETED")
-    assert (ended["NodeList"], ended["Account"]) == (told["at"], "kira-lab")
+    assert re.fullmatch(r"\d+", values["gpus"]), values
+    ended = idle.wait_for(values["job"], "COMPLETED")
+    assert (ended["NodeList"], ended["Account"]) == (values["at"], "kira-lab")
     assert "gres/gpu=1" in ended["AllocTRES"].split(",")

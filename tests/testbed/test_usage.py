@@ -68,10 +68,10 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     counted(space)
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "0.0G", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
-    said = json.loads(done.stdout)
-    sizes = [directory["kib"] for directory in said["directories"]]
+    document = json.loads(done.stdout)
+    sizes = [directory["kib"] for directory in document["directories"]]
     assert sizes == sorted(sizes, reverse=True)
-    mine = next(directory for directory in said["directories"] if directory["path"] == f"/coc/pskynet1/{USER}")
+    mine = next(directory for directory in document["directories"] if directory["path"] == f"/coc/pskynet1/{USER}")
     assert (mine["node"], mine["owner"], mine["account"]) == ("multivac", USER, "hays-lab")
     assert mine["kib"] == kib(space, f"{SHARE}/{USER}")
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "10T")

@@ -74,9 +74,11 @@ def test_slurm_is_not_called_if_no_node_can_be_powered_down(target: Target, tmp_
 
 def test_idle_nodes_are_kept_on_during_an_apply(target: Target, tmp_path: Path) -> None:
     slurm(tmp_path, **{ON: "IDLE+CLOUD", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "MIXED+CLOUD"})
-    told = f"update nodename={ON} state=idle"
+    command = f"update nodename={ON} state=idle"
     with awake(target, None):
-        until(lambda: (tmp_path / "asked").exists() and told in (tmp_path / "asked").read_text(), "Slurm counts anew")
+        until(
+            lambda: (tmp_path / "asked").exists() and command in (tmp_path / "asked").read_text(), "Slurm counts anew"
+        )
 
 
 def test_a_summary_names_nodes_that_are_asleep() -> None:

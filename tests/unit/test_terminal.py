@@ -87,8 +87,8 @@ def test_a_reason_of_a_node_is_one_line_without_control_sequences() -> None:
 
 def test_the_storage_report_prints_users_names(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     used = Used(f"/coc/{ODD}", "multivac", 1, "1.0K", "2020-11-21 15:04", ODD, None)
-    said = UsageReport([used], 0, [Uncounted(f"/coc/{ODD}/left", "multivac", ODD, ODD)], {ODD: ODD})
-    monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: said)
+    report = UsageReport([used], 0, [Uncounted(f"/coc/{ODD}/left", "multivac", ODD, ODD)], {ODD: ODD})
+    monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: report)
     monkeypatch.setattr(storage, "_least", lambda *_: 0)
     out = gpupool("storage", "report", SMALL, "--on", "nodes")
     assert out.code == 1

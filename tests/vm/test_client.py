@@ -105,10 +105,10 @@ def test_a_server_that_hangs_delays_only_users_of_its_files(stores: Stores) -> N
         done = stores.apply("--limit", CLIENT)
         assert time.monotonic() - began < 20 * plan
         assert done.returncode == 1
-        said = " ".join(done.stdout.split())
+        output = " ".join(done.stdout.split())
         for path in ("/coc/pskynet1", "/coc/flash1", "/home"):
-            assert f"{path}: fs1.stores.example:" in said
-        assert "no answer within 5 s" in said
+            assert f"{path}: fs1.stores.example:" in output
+        assert "no answer within 5 s" in output
         code, changes = stores.plan("--limit", CLIENT)
         assert code == 3
         assert "Storage | /coc/scratch" in changes[CLIENT]
@@ -190,11 +190,12 @@ def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(store
         assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1", "Mounts | /coc/scratch"]})
         done = seen.apply("--limit", CLIENT)
         assert done.returncode == 1
-        said = " ".join(done.stdout.split())
+        output = " ".join(done.stdout.split())
         assert (
-            "/coc/pskynet1: mounted without retrans=5, because it or another mount of the same server is in use" in said
+            "/coc/pskynet1: mounted without retrans=5, because it or another mount of the same server is in use"
+            in output
         )
-        assert "drain the node" in said
+        assert "drain the node" in output
         assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
         assert "nosuid" in options_of(stores, "/coc/scratch")
         assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1"]})

@@ -36,10 +36,10 @@ def test_a_disk_with_any_content_is_refused_by_name(stores: Stores, changed: Cha
     try:
         stores.out(SERVER, f"mkswap -qL theses {DISKS[0]}")
         before = stores.out(SERVER, f"sha256sum < {DISKS[0]}")
-        said = refused(seen)
+        message = refused(seen)
         assert (
             f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if it is no longer needed: wipefs -a {DISKS[0]}"
-            in said
+            in message
         )
         assert pools(stores) == ["tank"]
         assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
@@ -82,13 +82,13 @@ def test_a_change_that_would_lose_data_is_refused_at_once(stores: Stores, change
         code, changes = seen.plan("--limit", SERVER)
         assert code == 3
         assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
-        said = refused(seen)
-        assert "tank/blue: no longer in the inventory; it is kept" in said
-        assert "zfs destroy -r tank/blue" in said
-        assert "tank/red quota: 16M is less than the 30." in said
-        assert "tank/home userquota@20001: 8M is less than the 9." in said
-        assert "tank/red mountpoint: it is /tank/red, wanted /data/red" in said
-        assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in said
+        message = refused(seen)
+        assert "tank/blue: no longer in the inventory; it is kept" in message
+        assert "zfs destroy -r tank/blue" in message
+        assert "tank/red quota: 16M is less than the 30." in message
+        assert "tank/home userquota@20001: 8M is less than the 9." in message
+        assert "tank/red mountpoint: it is /tank/red, wanted /data/red" in message
+        assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in message
         assert stores.out(SERVER, "cat /tank/blue/thesis") == "thesis"
         assert "/tank/blue" not in stores.out(SERVER, "exportfs -s")
         read = "zfs get -Hpo value quota tank/red; zfs get -Hpo value userquota@20001,userquota@20002 tank/home"

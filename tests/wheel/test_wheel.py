@@ -37,8 +37,8 @@ def site(installed: Installed) -> Installed:
 
 def in_repository(folder: str) -> set[str]:
     """Return git's files there, relative to the folder."""
-    said = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return {line.removeprefix(f"{folder}/") for line in said.splitlines()}
+    output = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {line.removeprefix(f"{folder}/") for line in output.splitlines()}
 
 
 def test_the_wheel_contains_the_folders_at_the_top_of_the_repository(built: Built) -> None:

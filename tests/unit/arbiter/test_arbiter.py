@@ -414,7 +414,7 @@ def test_no_bug_ends_the_service(
 ) -> None:
     """The place of the error is in the journal once, and the status that verify reads describes it."""
     slept: list[float] = []
-    told: list[str] = []
+    statuses: list[str] = []
 
     def ask(command: list[str]) -> str:
         raise bug
@@ -425,7 +425,7 @@ def test_no_bug_ends_the_service(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(service, "ask", ask)
-    monkeypatch.setattr(service, "status", told.append)
+    monkeypatch.setattr(service, "status", statuses.append)
     monkeypatch.setattr(time, "sleep", sleep)
     file = tmp_path / "arbiter.json"
     file.write_text(json.dumps({"labmates": ["user-overcap"], "grace": {"user-overcap": 300}}))
@@ -434,19 +434,19 @@ def test_no_bug_ends_the_service(
     output = capsys.readouterr().out
     assert output.count("doing nothing: ") == 1
     assert "in ask" in output
-    assert len(told) == 3
-    assert all(line.startswith("unwell: doing nothing: ") for line in told)
+    assert len(statuses) == 3
+    assert all(line.startswith("unwell: doing nothing: ") for line in statuses)
 
 
 def test_an_inactive_controller_waits_and_logs_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(service, "status", told.append)
+    statuses: list[str] = []
+    monkeypatch.setattr(service, "status", statuses.append)
     monkeypatch.setattr(service, "ask", lambda command: "Slurmctld(primary) at elsewhere is UP")
     arbiter = service.Arbiter(RULES)
     with pytest.raises(UnsureError) as raised:
         arbiter.cycle()
     arbiter.complain(raised.value)
-    assert told == ["waiting: this controller is not the active one"]
+    assert statuses == ["waiting: this controller is not the active one"]
 
 
 def test_a_job_that_has_ended_does_not_keep_others_from_being_marked(monkeypatch: pytest.MonkeyPatch) -> None:

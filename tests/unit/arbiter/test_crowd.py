@@ -148,9 +148,9 @@ def test_room_that_was_not_used_is_not_made_again_at_once() -> None:
 
 
 def test_no_job_is_signalled_twice() -> None:
-    told = [dataclasses.replace(borrower, comment=str(Mark(NOW + 50, 0, "20"))) for borrower in BORROWERS]
-    assert signalled([*told, owner("20", tasks=9)]) == {}
-    assert not crowd.begun([BEGUN, *told, owner("20")], RULES)
+    marked = [dataclasses.replace(borrower, comment=str(Mark(NOW + 50, 0, "20"))) for borrower in BORROWERS]
+    assert signalled([*marked, owner("20", tasks=9)]) == {}
+    assert not crowd.begun([BEGUN, *marked, owner("20")], RULES)
 
 
 @given(

@@ -86,8 +86,8 @@ def test_without_a_bound_for_its_kind_a_job_is_left_alone() -> None:
 def test_cpus_are_counted_for_each_type_of_gpu() -> None:
     bounds = Bounds(cpus={"a40": 15, "titan_x": 6})
     assert reason("cpu=21,mem=1G,gres/gpu=2,gres/gpu:a40=1,gres/gpu:titan_x=1", bounds) == ""
-    said = reason("cpu=22,mem=1G,gres/gpu=2,gres/gpu:a40=1,gres/gpu:titan_x=1", bounds)
-    assert said == "it has 22 CPUs with 2 GPUs, at most 21 are allowed"
+    message = reason("cpu=22,mem=1G,gres/gpu=2,gres/gpu:a40=1,gres/gpu:titan_x=1", bounds)
+    assert message == "it has 22 CPUs with 2 GPUs, at most 21 are allowed"
     assert reason("cpu=64,gres/gpu=1,gres/gpu:h100=1", bounds) == "", "a type without a bound"
     assert reason("cpu=64,gres/gpu=1", bounds) == "", "Slurm does not count types"
     assert reason("cpu=64", bounds) == "", "a job without GPUs"
@@ -168,13 +168,13 @@ def test_a_cycle_holds_the_job_and_writes_a_status_line(
     machine = Service(monkeypatch)
     arbiter = service.Arbiter(Settings(bounds=BOUNDS))
     arbiter.cycle()
-    said = "it has 409600M of memory with 1 CPU, at most 4096M per CPU is allowed"
+    text = "it has 409600M of memory with 1 CPU, at most 4096M per CPU is allowed"
     assert machine.done == [
-        f"scontrol notify 7 gpupool: job 7 is held: {said}",
+        f"scontrol notify 7 gpupool: job 7 is held: {text}",
         "scontrol update JobId=7",
         "scontrol requeuehold Incomplete 7",
     ]
-    held = arbitrated.waits("7", priority=0, comment=f"[gpupool-guard: run 0, {said}]")
+    held = arbitrated.waits("7", priority=0, comment=f"[gpupool-guard: run 0, {text}]")
     machine.seen = [held, job("8")]
     arbiter.cycle()
     arbiter.cycle()
@@ -183,7 +183,7 @@ def test_a_cycle_holds_the_job_and_writes_a_status_line(
     line = "jobs held for their allocation: 7 of u2"
     assert machine.status == ["well", f"unwell: {line}", f"unwell: {line}", "well"]
     assert capsys.readouterr().out.splitlines() == [
-        f"job 7 of u1 in long may not run on: {said}",
+        f"job 7 of u1 in long may not run on: {text}",
         line,
         "all is well again",
     ]

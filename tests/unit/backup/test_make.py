@@ -86,8 +86,8 @@ def backed_up_to(cluster: Cluster, to: Path) -> Cluster:
 
 
 def run(tmp_path: Path, to: Path, dump: str) -> subprocess.CompletedProcess[str]:
-    said = "slurm: {backup: {to: /backup, keep: 2}}\nscheduler:"
-    cluster = inventories.changed(inventories.SMALL, tmp_path / "inventory", ("scheduler:", said))
+    keys = "slurm: {backup: {to: /backup, keep: 2}}\nscheduler:"
+    cluster = inventories.changed(inventories.SMALL, tmp_path / "inventory", ("scheduler:", keys))
     cluster = backed_up_to(cluster, to)
     settings = tmp_path / "backup.json"
     settings.write_text(json.dumps({**compiled.settings(cluster, cluster.nodes["ctl"]), "kinds": ["database"]}))

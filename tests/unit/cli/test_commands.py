@@ -25,9 +25,9 @@ FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 def test_check_counts_nodes_gpus_labs_and_partitions(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("check", INVENTORY / "skynet")
-    assert said.code == 0
-    lines = said.out.splitlines()
+    done = gpupool("check", INVENTORY / "skynet")
+    assert done.code == 0
+    lines = done.out.splitlines()
     assert [lines[0], lines[-1]] == [
         "no errors, 1 warning",
         "skynet: 52 nodes, 36 of them compute: 284 GPUs, 2056 CPUs; 14 labs, 19 partitions",
@@ -39,9 +39,9 @@ def test_check_accepts_one_file(gpupool: Callable[..., Any]) -> None:
 
 
 def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
-    assert said.code == 2
-    found = json.loads(said.out)
+    done = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
+    assert done.code == 2
+    found = json.loads(done.out)
     assert found["ok"] is False
     (complaint,) = found["complaints"]
     assert complaint.pop("file").endswith("typo_key/inventory.yml")
@@ -60,10 +60,10 @@ def test_check_reads_the_promises_of_a_site(gpupool: Callable[..., Any], tmp_pat
     assert gpupool("check", site).code == 0
     wrong = "name: mine\npromise: It runs\nsteps:\n  - submit: {user: u-visoin1}\n"
     (site / "rehearsal" / "mine.yml").write_text(wrong)
-    said = gpupool("check", site)
-    assert said.code == 2
-    assert "mine.yml:4: error: steps[0].submit.user: there is no user u-visoin1" in said.out
-    assert "1 error" in said.out
+    done = gpupool("check", site)
+    assert done.code == 2
+    assert "mine.yml:4: error: steps[0].submit.user: there is no user u-visoin1" in done.out
+    assert "1 error" in done.out
     assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
 
 
@@ -73,18 +73,18 @@ def test_words_in_brackets_are_not_markup(gpupool: Callable[..., Any], tmp_path:
 
 
 def test_render_prints_a_nodes_files(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("render", INVENTORY / "skynet", "sky1")
-    assert said.code == 0
-    assert "==> sky1:/etc/default/sackd (root:root 0644, role head) <==\n" in said.out
+    done = gpupool("render", INVENTORY / "skynet", "sky1")
+    assert done.code == 0
+    assert "==> sky1:/etc/default/sackd (root:root 0644, role head) <==\n" in done.out
     cluster = cluster_at(INVENTORY / "skynet")
     for file in files_for(cluster, cluster.nodes["sky1"]):
-        assert file.path.endswith(".py") or file.text in said.out
-    assert "slurmdbd: " not in said.out
+        assert file.path.endswith(".py") or file.text in done.out
+    assert "slurmdbd: " not in done.out
 
 
 def test_render_shows_slurms_files_first_and_programs_last_by_name_and_size(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("render", INVENTORY / "example")
-    headers = [line for line in said.out.splitlines() if line.startswith("==> ")]
+    done = gpupool("render", INVENTORY / "example")
+    headers = [line for line in done.out.splitlines() if line.startswith("==> ")]
     paths = [line.split(" (")[0].removeprefix("==> control:") for line in headers[:7]]
     assert paths == [
         *(f"/etc/slurm/{name}" for name in ("slurm.conf", "gres.conf", "cgroup.conf", "plugstack.conf")),
@@ -98,8 +98,8 @@ def test_render_shows_slurms_files_first_and_programs_last_by_name_and_size(gpup
     names = [line.partition(":")[0] for line in headers if ":/etc/hostname " in line]
     assert names == [f"==> {name}" for name in ("a40-01", "control", "files", "login1", "rtx-01", "rtx-02")]
     size = len((ROOT / "gpupool/programs/arbiter/decide.py").read_bytes())
-    assert f"\n  {size} /usr/local/lib/gpupool/arbiter/decide.py control\n" in said.out
-    assert "def " not in said.out.rpartition("==> programs")[2]
+    assert f"\n  {size} /usr/local/lib/gpupool/arbiter/decide.py control\n" in done.out
+    assert "def " not in done.out.rpartition("==> programs")[2]
 
 
 @pytest.mark.parametrize(
@@ -112,26 +112,26 @@ def test_render_shows_slurms_files_first_and_programs_last_by_name_and_size(gpup
     ],
 )
 def test_render_prints_the_requested_file(gpupool: Callable[..., Any], name: str, paths: list[str]) -> None:
-    said = gpupool("render", INVENTORY / "example", "--file", name)
-    assert said.code == 0
-    shown = re.findall(r"^==> (?:control:)?(.*) \(", said.out, re.MULTILINE)
+    done = gpupool("render", INVENTORY / "example", "--file", name)
+    assert done.code == 0
+    shown = re.findall(r"^==> (?:control:)?(.*) \(", done.out, re.MULTILINE)
     assert shown == paths
     if name == "decide.py":
-        assert (ROOT / "gpupool/programs/arbiter/decide.py").read_text() in said.out
+        assert (ROOT / "gpupool/programs/arbiter/decide.py").read_text() in done.out
 
 
 def test_render_of_a_missing_file_is_refused(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     for where in ([], ["--out", tmp_path]):
-        said = gpupool("render", SMALL, "--file", "slurm.cnof", *where)
-        assert said.code == 2
-        assert said.err == "no file is called slurm.cnof; without --file all of them are shown\n"
+        done = gpupool("render", SMALL, "--file", "slurm.cnof", *where)
+        assert done.code == 2
+        assert done.err == "no file is called slurm.cnof; without --file all of them are shown\n"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_render_of_a_file_of_another_node_is_refused(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("render", SMALL, "gpu-1", "--file", "slurmdbd.conf")
-    assert said.code == 2
-    assert said.err.startswith("gpu-1 has no file called slurmdbd.conf, but ctl has")
+    done = gpupool("render", SMALL, "gpu-1", "--file", "slurmdbd.conf")
+    assert done.code == 2
+    assert done.err.startswith("gpu-1 has no file called slurmdbd.conf, but ctl has")
 
 
 def test_render_writes_the_requested_files(gpupool: Callable[..., Any], tmp_path: Path) -> None:
@@ -140,16 +140,16 @@ def test_render_writes_the_requested_files(gpupool: Callable[..., Any], tmp_path
 
 
 def test_render_prints_identical_files_once(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("render", SMALL)
-    assert said.code == 0
-    assert said.out.count(":/etc/hosts (") == 1
-    assert "==> gpu-[1-2]:/etc/default/slurmd (root:root 0644, role compute) <==\n" in said.out
+    done = gpupool("render", SMALL)
+    assert done.code == 0
+    assert done.out.count(":/etc/hosts (") == 1
+    assert "==> gpu-[1-2]:/etc/default/slurmd (root:root 0644, role compute) <==\n" in done.out
 
 
 def test_render_writes_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = gpupool("render", STORED, "--out", out)
-    assert said.code == 0
+    done = gpupool("render", STORED, "--out", out)
+    assert done.code == 0
     cluster = cluster_at(STORED)
     assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.cfg"}
     for node in cluster.nodes.values():
@@ -178,9 +178,9 @@ def test_large_identical_files_are_one_file_on_disk(
 
 
 def test_render_of_an_unknown_node_is_refused(gpupool: Callable[..., Any], tmp_path: Path) -> None:
-    said = gpupool("render", INVENTORY / "skynet", "sky3", "--out", tmp_path / "out")
-    assert said.code == 2
-    assert said.err.startswith("there is no node sky3 in skynet")
+    done = gpupool("render", INVENTORY / "skynet", "sky3", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert done.err.startswith("there is no node sky3 in skynet")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -229,15 +229,15 @@ def test_the_schema_refuses_every_inventory_that_check_refuses(
 
 
 def test_every_key_of_the_schema_has_a_type(schema: dict[str, Any]) -> None:
-    def told(of: Any) -> bool:
+    def has_type(of: Any) -> bool:
         words = {"type", "enum", "const", "$ref"}
         return bool(words & set(of)) or any(
-            told(part) for key in ("anyOf", "allOf", "oneOf") for part in of.get(key, [])
+            has_type(part) for key in ("anyOf", "allOf", "oneOf") for part in of.get(key, [])
         )
 
     keys = [(f"{name}.{key}", of) for name, model in _models(schema) for key, of in model.get("properties", {}).items()]
     assert len(keys) > 200
-    assert [name for name, of in keys if not told(of)] == []
+    assert [name for name, of in keys if not has_type(of)] == []
     assert [name for name, model in _models(schema) if model.get("additionalProperties") is not False] == []
 
 
@@ -248,9 +248,9 @@ def _models(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_init_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     site = tmp_path / "my-site"
-    said = gpupool("init", site)
-    assert said.code == 0
-    assert f"gpupool check {site}" in said.out
+    done = gpupool("init", site)
+    assert done.code == 0
+    assert f"gpupool check {site}" in done.out
     assert gpupool("check", site).code == 0
     assert gpupool("render", site, "--out", tmp_path / "out").code == 0
     assert all("#" in path.read_text() for path in site.glob("*.yml"))
@@ -275,9 +275,9 @@ def test_init_names_the_schema_by_which_an_editor_completes_keys(gpupool: Callab
 
 def test_init_overwrites_nothing(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "mine.yml").write_text("precious: true\n")
-    said = gpupool("init", tmp_path)
-    assert said.code == 2
-    assert "not empty" in said.err
+    done = gpupool("init", tmp_path)
+    assert done.code == 2
+    assert "not empty" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.yml"]
     assert gpupool("init", tmp_path / "mine.yml").code == 2
     (tmp_path / "empty").mkdir()

@@ -16,9 +16,9 @@ def completed(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> C
         monkeypatch.setenv("_GPUPOOL_COMPLETE", "complete_bash")
         monkeypatch.setenv("COMP_WORDS", "\n".join(["gpupool", *map(str, arguments)]))
         monkeypatch.setenv("COMP_CWORD", str(len(arguments)))
-        said = gpupool()
-        assert (said.code, said.err) == (0, "")
-        return said.out.split()
+        done = gpupool()
+        assert (done.code, done.err) == (0, "")
+        return done.out.split()
 
     return ask
 
@@ -28,9 +28,9 @@ def test_the_script_of_a_shell_asks_gpupool(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shell: str
 ) -> None:
     monkeypatch.setenv("_GPUPOOL_COMPLETE", f"source_{shell}")
-    said = gpupool()
-    assert (said.code, said.err) == (0, "")
-    assert f"_GPUPOOL_COMPLETE=complete_{shell}" in said.out
+    done = gpupool()
+    assert (done.code, done.err) == (0, "")
+    assert f"_GPUPOOL_COMPLETE=complete_{shell}" in done.out
 
 
 def test_commands_and_options_are_completed(completed: Callable[..., list[str]]) -> None:

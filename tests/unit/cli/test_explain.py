@@ -39,17 +39,17 @@ def test_the_preempt_action_comes_from_the_cluster_or_the_qos(gpupool: Callable[
 
 
 def test_a_name_of_both_an_account_and_a_partition_shows_both(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("explain", SMALL, "red")
-    assert (said.code, [line for line in said.out.splitlines() if not line.startswith(" ")]) == (
+    done = gpupool("explain", SMALL, "red")
+    assert (done.code, [line for line in done.out.splitlines() if not line.startswith(" ")]) == (
         0,
         ["partition red", "account red"],
     )
-    assert any("cap" in line and "10 GPUs" in line and "inventory.yml:11)" in line for line in said.out.splitlines())
+    assert any("cap" in line and "10 GPUs" in line and "inventory.yml:11)" in line for line in done.out.splitlines())
 
 
 def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("explain", SMALL, "all", "max_time")
-    assert said.out.splitlines() == [f"  max_time  2d  ({SMALL}/inventory.yml:20)"]
+    done = gpupool("explain", SMALL, "all", "max_time")
+    assert done.out.splitlines() == [f"  max_time  2d  ({SMALL}/inventory.yml:20)"]
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
     ],
 )
 def test_an_unknown_name_is_an_error(gpupool: Callable[..., Any], arguments: list[str], error: str) -> None:
-    said = gpupool("explain", SMALL, *arguments)
-    assert (said.code, said.out, said.err.strip()) == (2, "", error)
+    done = gpupool("explain", SMALL, *arguments)
+    assert (done.code, done.out, done.err.strip()) == (2, "", error)
 
 
 def test_an_inventory_with_errors_explains_nothing(gpupool: Callable[..., Any], tmp_path: Any) -> None:
     (tmp_path / "x.yml").write_text("schema: 2\n")
-    said = gpupool("explain", tmp_path, "all")
-    assert said.code == 2
-    assert "x.yml:1: error: schema" in said.err
+    done = gpupool("explain", tmp_path, "all")
+    assert done.code == 2
+    assert "x.yml:1: error: schema" in done.err

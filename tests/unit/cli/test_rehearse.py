@@ -48,12 +48,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
     def rehearse(twin: Any, cluster: Any, *, progress: Progress, **more: Any) -> Rehearsal:
         on.asked = more
-        told = rehearsal(broken=on.broken)
-        for finding in told.findings:
+        result = rehearsal(broken=on.broken)
+        for finding in result.findings:
             if on.wrong:
                 raise on.wrong
             run.show(progress, finding)
-        return Rehearsal(told.findings, told.moments, 1.0, on.started[-1]["version"])
+        return Rehearsal(result.findings, result.moments, 1.0, on.started[-1]["version"])
 
     monkeypatch.setattr(Twin, "start", start)
     monkeypatch.setattr(run, "rehearse", rehearse)
@@ -83,12 +83,12 @@ def test_with_json_nothing_else_is_printed(stage: Stage, gpupool: Callable[..., 
     stage.broken = True
     done = gpupool("rehearse", SKYNET, "--json")
     assert done.code == 1
-    told = json.loads(done.out)
-    assert told["cluster"] == "skynet"
-    assert told["slurm"] == "24.11"
-    assert told["counts"]["broken"] == 1
-    assert sum(told["caps"].values()) == told["gpus"] == 284
-    assert {"ProctrackType", "AuthInfo"} <= {difference["key"] for difference in told["differences"]}
+    document = json.loads(done.out)
+    assert document["cluster"] == "skynet"
+    assert document["slurm"] == "24.11"
+    assert document["counts"]["broken"] == 1
+    assert sum(document["caps"].values()) == document["gpus"] == 284
+    assert {"ProctrackType", "AuthInfo"} <= {difference["key"] for difference in document["differences"]}
 
 
 def test_the_report_is_two_files(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_entities_left_to_another_system_are_printed_and_are_no_change(
     noted = HostReport(True, None, (), 9, 1.0, ("left in slurmdbd: account other",))
     monkeypatch.setattr(plan, "announced_door", lambda *_: None)
     monkeypatch.setattr(plan, "run", lambda *_, **__: report(noted))
-    said = gpupool("plan", "anything")
-    assert said.code == 0
-    assert "n1: left in slurmdbd: account other" in said.out
-    assert said.out.splitlines()[-1].startswith("1 node: nothing to change")
+    done = gpupool("plan", "anything")
+    assert done.code == 0
+    assert "n1: left in slurmdbd: account other" in done.out
+    assert done.out.splitlines()[-1].startswith("1 node: nothing to change")

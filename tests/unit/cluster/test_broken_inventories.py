@@ -42,11 +42,11 @@ def test_check_prints_each_complaint_with_its_line(
     case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(HERE / "broken")
-    said = gpupool("check", case)
-    assert said.code == 2
-    assert said.out.splitlines()[1:] == (HERE / "broken" / case / "expected.txt").read_text().splitlines()
-    assert re.fullmatch(r"1 error, 0 warnings( \(there may be more .*\))?", said.out.splitlines()[0])
-    assert "Traceback" not in said.out + said.err
+    done = gpupool("check", case)
+    assert done.code == 2
+    assert done.out.splitlines()[1:] == (HERE / "broken" / case / "expected.txt").read_text().splitlines()
+    assert re.fullmatch(r"1 error, 0 warnings( \(there may be more .*\))?", done.out.splitlines()[0])
+    assert "Traceback" not in done.out + done.err
 
 
 @pytest.mark.parametrize("case", [*BROKEN, "nowhere"])
@@ -54,19 +54,19 @@ def test_render_prints_the_same_complaints_and_writes_nothing(
     case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(HERE / "broken")
-    said = gpupool("render", case, "--out", tmp_path / "out")
-    assert said.code == 2
-    assert said.out == ""
+    done = gpupool("render", case, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert done.out == ""
     if case in BROKEN:
-        assert said.err == (HERE / "broken" / case / "expected.txt").read_text()
+        assert done.err == (HERE / "broken" / case / "expected.txt").read_text()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_file_is_an_error(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("check", "nowhere")
-    assert said.code == 2
+    done = gpupool("check", "nowhere")
+    assert done.code == 2
     words = "nowhere:1: error: there is no such file or folder (`gpupool init NAME` creates an example inventory)"
-    assert said.out.splitlines() == ["1 error, 0 warnings", words]
+    assert done.out.splitlines() == ["1 error, 0 warnings", words]
 
 
 def test_the_installed_command_has_the_same_exit_code() -> None:
@@ -117,9 +117,9 @@ def test_every_slip_has_a_complaint(slip: dict[str, Any], check: Callable[[str],
     for change in filter(None, (slip, slip.get("also"))):
         assert change["old"] in whole
         whole = whole.replace(change["old"], change["new"], 1)
-    said = [re.sub(r"^\S+:\d+: ", "", complaint) for complaint in check(whole)]
-    assert len(said) == len(slip["says"]), said
-    for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
+    found = [re.sub(r"^\S+:\d+: ", "", complaint) for complaint in check(whole)]
+    assert len(found) == len(slip["says"]), found
+    for line, beginning in zip(sorted(found), sorted(slip["says"]), strict=True):
         assert line.startswith(beginning), line
 
 
@@ -130,8 +130,8 @@ def test_every_check_has_a_slip() -> None:
 def test_all_complaints_are_reported_at_once(check: Callable[[str], list[str]]) -> None:
     """A typo, a wrong type, a duplicate address and an unknown account: one check reports all four."""
     text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
-    said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
-    assert [line.partition(": ")[0] + " " + line.split(": ")[2] for line in said] == [
+    found = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
+    assert [line.partition(": ")[0] + " " + line.split(": ")[2] for line in found] == [
         "inventory.yml:6 hardware.box.gpu_slots",
         "inventory.yml:9 nodes[1].address",
         "inventory.yml:14 users[0].account",
@@ -142,18 +142,18 @@ def test_all_complaints_are_reported_at_once(check: Callable[[str], list[str]]) 
 def test_two_users_with_one_id_do_not_share_a_home(check: Callable[[str], list[str]]) -> None:
     text = STORED.replace("name: ann", "name: ann@a.org").replace("name: bob", "name: ann@b.org")
     assert check(text.replace("/home/{user}", "/home/{domain}/{id}")) == []
-    (said,) = check(text.replace("/home/{user}", "/home/{id}"))
-    assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in said
+    (complaint,) = check(text.replace("/home/{user}", "/home/{id}"))
+    assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in complaint
 
 
 @pytest.mark.parametrize(("kind", "least"), [("mirror", 2), ("raidz1", 2), ("raidz2", 3), ("raidz3", 4)])
 def test_a_vdev_has_at_least_the_disks_that_zfs_needs(kind: str, least: int, check: Callable[[str], list[str]]) -> None:
-    def said(many: int) -> list[str]:
+    def complaints_with(many: int) -> list[str]:
         vdev = f"{{kind: {kind}, disks: [{', '.join(f'/dev/disk/by-id/x{n}' for n in range(many))}]}}"
         return check(STORED.replace("at: /zfs/fast}", f"at: /zfs/fast, vdevs: [{vdev}]}}"))
 
-    assert said(least) == []
-    assert f"{kind} needs {least} disks, but has {least - 1}" in said(least - 1)[0]
+    assert complaints_with(least) == []
+    assert f"{kind} needs {least} disks, but has {least - 1}" in complaints_with(least - 1)[0]
 
 
 @pytest.mark.parametrize(
@@ -165,41 +165,41 @@ def test_a_vdev_has_at_least_the_disks_that_zfs_needs(kind: str, least: int, che
 )
 def test_no_user_or_lab_has_the_name_of_a_system_user(name: str, check: Callable[[str], list[str]]) -> None:
     for people in (SMALL.replace("name: ann", f"name: {name}"), re.sub(r"\bblue\b", name, SMALL)):
-        (said,) = check(people)
-        assert f"{name} is a system user or group on every node (choose another name)" in said
+        (complaint,) = check(people)
+        assert f"{name} is a system user or group on every node (choose another name)" in complaint
 
 
 def test_a_complaint_about_a_private_key_does_not_contain_it(check: Callable[[str], list[str]]) -> None:
     # in two parts, so that searches for keys do not find it
     key = '"-----BEGIN OPENSSH PRIVATE KEY' + '-----\\nb3BlbnNz\\n"'
-    (said,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
-    assert "this is a private key" in said
-    assert "b3Blb" not in said
+    (complaint,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
+    assert "this is a private key" in complaint
+    assert "b3Blb" not in complaint
 
 
 def test_an_unreadable_file_does_not_hide_complaints_about_others(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("accounts: [\n")
     (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
-    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
-    assert said[0].startswith("a.yml:2: error: not YAML")
-    assert said[1:] == ["b.yml:10: error: nodez: unknown key (did you mean nodes?)"]
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    assert found[0].startswith("a.yml:2: error: not YAML")
+    assert found[1:] == ["b.yml:10: error: nodez: unknown key (did you mean nodes?)"]
 
 
 def test_a_key_in_two_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("\nqos: {}\n")
-    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
-    assert said == [f"b.yaml:2: error: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    assert found == [f"b.yaml:2: error: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
 
 
 def test_an_unreadable_file_is_a_complaint(tmp_path: Path) -> None:
     (tmp_path / "a.yml").mkdir()
     (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
     (tmp_path / "c.yml").write_text("- a list\n")
-    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
-    assert said[0].startswith("a.yml:1: error: cannot be read: ")
-    assert said[1].startswith("b.yml:1: error: not UTF-8 text")
-    assert said[2].startswith("c.yml:1: error: an inventory file is a mapping")
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    assert found[0].startswith("a.yml:1: error: cannot be read: ")
+    assert found[1].startswith("b.yml:1: error: not UTF-8 text")
+    assert found[2].startswith("c.yml:1: error: an inventory file is a mapping")
 
 
 BOMBS = {

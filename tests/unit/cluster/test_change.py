@@ -33,7 +33,7 @@ def skynet_with(tmp_path: Path) -> Callable[[str], Any]:
     return run
 
 
-def _said(loaded: Any) -> list[str]:
+def _complaints(loaded: Any) -> list[str]:
     return [re.sub(r"[^ ]*/", "", str(error)) for error in loaded.errors]
 
 
@@ -126,25 +126,25 @@ def test_mistakes_are_reported_at_the_lines_of_the_change(
 ) -> None:
     loaded = skynet_with(change)
     assert loaded.cluster is None
-    assert any(line.startswith(message) for line in _said(loaded))
+    assert any(line.startswith(message) for line in _complaints(loaded))
 
 
 def test_two_changes_of_one_entry_are_refused(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("accounts:\n- {name: wu-lab, fairshare: 1}\n- {name: wu-lab, fairshare: 2}\n")
-    (said,) = _said(loaded)
-    assert said == "change.yml:3: error: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
+    (complaint,) = _complaints(loaded)
+    assert complaint == "change.yml:3: error: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
 
 
 def test_a_missing_change_is_an_error(gpupool: Callable[..., Any], tmp_path: Path) -> None:
-    said = gpupool("check", SKYNET, "--with", tmp_path / "none.yml")
-    assert said.code == 2
-    assert f"{tmp_path}/none.yml:1: error: cannot be read: No such file or directory" in said.out
+    done = gpupool("check", SKYNET, "--with", tmp_path / "none.yml")
+    assert done.code == 2
+    assert f"{tmp_path}/none.yml:1: error: cannot be read: No such file or directory" in done.out
 
 
 def test_check_counts_the_changed_cluster(gpupool: Callable[..., Any]) -> None:
-    said = gpupool("check", SKYNET, "--with", ROOT / "docs" / "what-if.yml")
-    assert said.code == 0
-    assert said.out.splitlines()[-1].startswith("skynet: 53 nodes, 37 of them compute: 292 GPUs, 2184 CPUs; 15 labs")
+    done = gpupool("check", SKYNET, "--with", ROOT / "docs" / "what-if.yml")
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("skynet: 53 nodes, 37 of them compute: 292 GPUs, 2184 CPUs; 15 labs")
 
 
 def test_an_empty_change_changes_nothing(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_the_changes_in_the_docs_can_be_applied(skynet_with: Callable[[str], Any
     changes = [block for block in _blocks() if not block.startswith("name:")]
     assert len(changes) == 2
     for change in changes:
-        assert _said(skynet_with(change)) == []
+        assert _complaints(skynet_with(change)) == []
     assert yaml.safe_load(changes[0]) == read(ROOT / "docs" / "what-if.yml").data
 
 

@@ -29,7 +29,7 @@ def test_no_combination_of_jobs_takes_the_resources_of_the_last_gpu(
     tmp_path_factory: pytest.TempPathFactory, kept: int, default: int, each_gpu: int, each_cpu: int, memory: int
 ) -> None:
     """Tests every number of other GPUs in use with their maximum, beside every number of CPUs without GPUs."""
-    said = complaints(
+    found = complaints(
         tmp_path_factory.mktemp("room"),
         ("cpus_kept_per_gpu: 6", f"cpus_kept_per_gpu: {kept}"),
         ("memory: 512G", f"memory: {memory}G"),
@@ -43,9 +43,9 @@ def test_no_combination_of_jobs_takes_the_resources_of_the_last_gpu(
         for used, others in itertools.product(range(gpus), range(max(free, 0) + 1))
     )
     # the only other complaint is about a CPU of a job without GPUs that gets too much by default
-    of_cpus = [line for line in said if "per_cpu: 64 x" in line]
+    of_cpus = [line for line in found if "per_cpu: 64 x" in line]
     other_complaints = [
-        line for line in said if "all CPUs of all nodes are reserved" not in line and line not in of_cpus
+        line for line in found if "all CPUs of all nodes are reserved" not in line and line not in of_cpus
     ]
     if not other_complaints:
         assert fits

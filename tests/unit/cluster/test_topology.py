@@ -15,21 +15,21 @@ def complaints(folder: Path, plugin: str, text: str | None) -> list[str]:
         (folder / "slurm").mkdir()
         (folder / "slurm" / "topology.conf").write_text(text)
     file = folder / "inventory.yml"
-    said = f"slurm: {{parameters: {{topologyplugin: {plugin}}}}}\nscheduler:" if plugin else "scheduler:"
-    file.write_text(file.read_text().replace("scheduler:", said, 1))
+    keys = f"slurm: {{parameters: {{topologyplugin: {plugin}}}}}\nscheduler:" if plugin else "scheduler:"
+    file.write_text(file.read_text().replace("scheduler:", keys, 1))
     return [str(complaint).partition("slurm.parameters: ")[2] for complaint in examine(folder).complaints]
 
 
 @pytest.mark.parametrize("plugin", ["topology/tree", "topology/block"])
 def test_a_plugin_that_reads_the_file_requires_the_file(plugin: str, tmp_path: Path) -> None:
-    (said,) = complaints(tmp_path, plugin, None)
-    assert said == f"{plugin} needs a topology.conf (write slurm/topology.conf beside the inventory)"
+    (complaint,) = complaints(tmp_path, plugin, None)
+    assert complaint == f"{plugin} needs a topology.conf (write slurm/topology.conf beside the inventory)"
 
 
 @pytest.mark.parametrize("plugin", ["", "topology/flat"])
 def test_a_file_that_no_plugin_reads_is_a_complaint(plugin: str, tmp_path: Path) -> None:
-    (said,) = complaints(tmp_path, plugin, "SwitchName=s1 Nodes=gpu-[1-2]\n")
-    assert said == "slurm/topology.conf has no effect (set TopologyPlugin: topology/tree or topology/block)"
+    (complaint,) = complaints(tmp_path, plugin, "SwitchName=s1 Nodes=gpu-[1-2]\n")
+    assert complaint == "slurm/topology.conf has no effect (set TopologyPlugin: topology/tree or topology/block)"
 
 
 @pytest.mark.parametrize(
@@ -46,5 +46,5 @@ def test_a_file_that_no_plugin_reads_is_a_complaint(plugin: str, tmp_path: Path)
     ],
 )
 def test_it_may_name_compute_nodes_only(line: str, stranger: str, tmp_path: Path) -> None:
-    said = complaints(tmp_path, "topology/tree", f"\n{line}\n")
-    assert said == ([f"slurm/topology.conf:2: {stranger!r} is not a compute node"] if stranger else [])
+    found = complaints(tmp_path, "topology/tree", f"\n{line}\n")
+    assert found == ([f"slurm/topology.conf:2: {stranger!r} is not a compute node"] if stranger else [])

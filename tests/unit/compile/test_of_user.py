@@ -50,7 +50,7 @@ def test_a_user_space_by_first_letters_is_the_same_on_disk_and_at_login(tmp_path
     assert "/zfs/fast/red/a/ann" in {folder.path for folder in folders_for(cluster, server)}
     assert "/zfs/fast/red" in {top.path for top in tops_for(cluster, server)}
     (script,) = (file.text for file in files_for(cluster, cluster.nodes["ctl"]) if file.path == VARIABLES)
-    said = subprocess.run(
+    output = subprocess.run(
         [
             "sh",
             "-c",
@@ -61,4 +61,4 @@ def test_a_user_space_by_first_letters_is_the_same_on_disk_and_at_login(tmp_path
         text=True,
         check=True,
     )
-    assert said.stdout == "/mnt/scratch/red/a/ann\n"
+    assert output.stdout == "/mnt/scratch/red/a/ann\n"

@@ -38,8 +38,8 @@ def test_files_and_links_that_differ_from_the_record_of_the_last_apply(tmp_path:
 
 
 def test_without_an_answer_of_slurmctld_its_differences_have_no_count() -> None:
-    said = metrics("ctl", ["n1", "n2"], [("ctl", "file"), ("ctl", "slurm"), ("n2", "state")], True, 1.9e9)
-    rows = [line for line in said.splitlines() if line.startswith("gpupool_controller_drift{")]
+    text = metrics("ctl", ["n1", "n2"], [("ctl", "file"), ("ctl", "slurm"), ("n2", "state")], True, 1.9e9)
+    rows = [line for line in text.splitlines() if line.startswith("gpupool_controller_drift{")]
     assert rows == [
         f'gpupool_controller_drift{{node="{node}",kind="{kind}"}} {count}'
         for node, kind, count in (
@@ -47,7 +47,7 @@ def test_without_an_answer_of_slurmctld_its_differences_have_no_count() -> None:
             ("n1", "slurm", 0), ("n1", "state", 0), ("n2", "slurm", 0), ("n2", "state", 1),
         )
     ]  # fmt: skip
-    assert said.endswith("gpupool_controller_drift_time_seconds 1900000000\n")
+    assert text.endswith("gpupool_controller_drift_time_seconds 1900000000\n")
     silent = metrics("ctl", ["n1"], [("ctl", "file")], False, 1.9e9)
     assert "gpupool_controller_drift_read 0" in silent
     assert "slurm" not in silent.replace("slurmctld", "")

@@ -98,10 +98,10 @@ def test_at_most_the_limit_start_at_once_and_the_others_in_their_order(limit: in
     cluster.wish("on", *nodes)
     order = []
     while len(order) < len(nodes):
-        told = [node for node, _ in cluster.acts()]
-        order += told
+        started = [node for node, _ in cluster.acts()]
+        order += started
         assert sum(node in order and "POWERING_UP" in cluster.states[node] for node in nodes) <= limit
-        for node in told:
+        for node in started:
             cluster.on[node] = True
         cluster.look()
         cluster.states[order[-1]] = IDLE

@@ -37,7 +37,7 @@ SCONTROL = """#!/bin/sh
 case $1 in
 ping) echo "Slurmctld(primary) at ${CONTROLLER:-$(hostname)} is UP" ;;
 show) cat "$FOLDER/nodes" ;;
-*) echo "$*" >> "$FOLDER/told" ;;
+*) echo "$*" >> "$FOLDER/sent" ;;
 esac
 """
 
@@ -53,7 +53,7 @@ class Controller:
         (folder / "bin" / "scontrol").chmod(0o755)
         (folder / "folder_cloud.py").write_text(DRIVER)
         (folder / "key.json").write_text('{"key": "secret"}')
-        (folder / "told").touch()
+        (folder / "sent").touch()
         for name in ("a", "broken"):
             (folder / "cloud" / name).write_text("stopped")
         self.slurm(a="IDLE+CLOUD+POWERED_DOWN", broken="IDLE+CLOUD+POWERED_DOWN")
@@ -80,9 +80,9 @@ class Controller:
         return (self.folder / "cloud" / node).read_text()
 
     @property
-    def told(self) -> list[str]:
+    def sent(self) -> list[str]:
         """Return the commands that scontrol got."""
-        return (self.folder / "told").read_text().splitlines()
+        return (self.folder / "sent").read_text().splitlines()
 
     def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         path = self.folder / "elastic.json"
@@ -125,17 +125,17 @@ def test_a_node_is_switched_on_and_off_on_request_of_slurmctld(controller: Contr
         controller.slurm(a="IDLE+CLOUD")
         controller.wish("off", "a")
         until(lambda: controller.state("a") == "stopped", "the machine is off", journal.read_text)
-    assert controller.told == []
+    assert controller.sent == []
 
 
 def test_a_node_that_the_cloud_does_not_start_is_marked_with_the_reason(controller: Controller) -> None:
     with controller.running() as journal:
         controller.slurm(broken="MIXED+CLOUD+POWERING_UP")
         controller.wish("on", "broken")
-        until(lambda: len(controller.told) > 1, "it is marked", journal.read_text)
+        until(lambda: len(controller.sent) > 1, "it is marked", journal.read_text)
     reason = "Reason=gpupool: elastic: cannot be started: ZONE_RESOURCE_POOL_EXHAUSTED"
     down = f"update NodeName=broken State=DOWN {reason}"
-    assert controller.told == [down, "update NodeName=broken State=POWER_DOWN"]
+    assert controller.sent == [down, "update NodeName=broken State=POWER_DOWN"]
 
 
 def test_a_request_from_before_a_restart_is_carried_out(controller: Controller) -> None:
@@ -159,8 +159,8 @@ def test_a_cloud_that_does_not_answer_is_logged_and_its_nodes_time_out(controlle
     controller.slurm(a="MIXED+CLOUD+POWERING_UP")
     controller.wish("on", "a")
     with controller.running() as journal:
-        until(lambda: controller.told, "it is marked", journal.read_text)
-    assert "cannot connect to folder_cloud:Folder: wrong key" in controller.told[0]
+        until(lambda: controller.sent, "it is marked", journal.read_text)
+    assert "cannot connect to folder_cloud:Folder: wrong key" in controller.sent[0]
     assert "secret" not in journal.read_text()
 
 

@@ -208,8 +208,8 @@ def test_minivac_exports_nothing(inventory: Inventory) -> None:
     server = entry(inventory, "minivac")
     assert server.capacity == parse_size("360T")
     assert all(export.server != "minivac" for export in inventory.storage.exports.values())
-    said = [complaint for complaint in examine(SKYNET).complaints if "minivac" in complaint.complaint.message]
-    assert [complaint.complaint.severity for complaint in said] == ["warning"]
+    found = [complaint for complaint in examine(SKYNET).complaints if "minivac" in complaint.complaint.message]
+    assert [complaint.complaint.severity for complaint in found] == ["warning"]
 
 
 @pytest.mark.promise("SKY-017", "SKY-018", "SKY-019", "SKY-020", "SKY-024", "SKY-197")

@@ -8,7 +8,7 @@ NAME = "gpupool-arbiter.service"
 HOUR = 3600
 
 
-def told(**shown: str) -> str:
+def complaint_with(**shown: str) -> str:
     """Return the complaint about a service with these properties; the machine has run for two hours."""
     service = {
         **{"ActiveState": "active", "NRestarts": "0", "StatusText": "well"},
@@ -32,14 +32,14 @@ def told(**shown: str) -> str:
     ],
 )
 def test_an_unwell_service_is_named_with_the_reason(shown: dict[str, str], message: str) -> None:
-    assert told(**shown) == message
+    assert complaint_with(**shown) == message
 
 
 @pytest.mark.parametrize(
     "status", ["well", "waiting: this controller is not the active one", "", "well: nothing to do"]
 )
 def test_a_service_that_is_well_or_waits_passes(status: str) -> None:
-    assert told(StatusText=status) == told(StatusText=status, NRestarts="2") == ""
+    assert complaint_with(StatusText=status) == complaint_with(StatusText=status, NRestarts="2") == ""
     assert trouble(f"ActiveState=active\nStatusText={status}\n100") == ""
 
 

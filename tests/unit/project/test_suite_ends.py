@@ -96,9 +96,9 @@ def test_a_stopped_run_leaves_nothing_behind(suite: Suite, number: signal.Signal
     run = suite.start("testbed", *waits(suite.folder), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     run.send_signal(number)
-    _, told = run.communicate()
+    _, output = run.communicate()
     assert run.returncode == 130
-    assert told.endswith("stopped, and nothing is left\n")
+    assert output.endswith("stopped, and nothing is left\n")
     assert not list((suite.folder / "containers").iterdir())
     assert suite.left(run) == []
 
@@ -125,10 +125,10 @@ def test_a_stopped_removal_names_the_command_that_removes_the_rest(suite: Suite)
     assert stderr
     until(lambda: "removing" in stderr.readline(), "it removes containers")
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate()
+    _, output = run.communicate()
     assert run.returncode == 130
-    assert "script/test --clean" in told.splitlines()[-1]
-    assert "Traceback" not in told
+    assert "script/test --clean" in output.splitlines()[-1]
+    assert "Traceback" not in output
 
 
 #: A layer, and a test of it that leaves something when it is killed: temporary files alone, which `roles` and `wheel`
@@ -147,7 +147,7 @@ def test_after_a_kill_the_next_run_of_a_layer_passes(suite: Suite, layer: str) -
     killed.kill()
     killed.communicate()
     next_run = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])
-    _, told = next_run.communicate()
-    assert next_run.returncode == 0, told
-    assert "removed what a run that was cut off had left: " in told
+    _, output = next_run.communicate()
+    assert next_run.returncode == 0, output
+    assert "removed what a run that was cut off had left: " in output
     assert suite.left(killed) == suite.left(next_run) == []

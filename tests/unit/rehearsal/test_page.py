@@ -139,15 +139,15 @@ def test_phases_have_the_numbers_of_the_table() -> None:
 
 def test_the_document_is_valid_and_complete_json() -> None:
     rehearsed = rehearsal(broken=True)
-    told = json.loads(json.dumps(rehearsed.as_dict()))
-    assert told["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
-    assert len(told["findings"]) == 17
+    document = json.loads(json.dumps(rehearsed.as_dict()))
+    assert document["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
+    assert len(document["findings"]) == 17
     keys = ["promise", "words", "tried", "happened", "outcome", "seconds", "requirements"]
-    assert list(told["findings"][0]) == keys
-    assert told["findings"][0]["words"] == rehearsed.findings[0].text
-    assert len(told["moments"]) == len(rehearsed.moments)
-    assert told["slurm"] == "24.11"
-    assert told["moments"][8]["owned"]["kira-lab"] == 33
+    assert list(document["findings"][0]) == keys
+    assert document["findings"][0]["words"] == rehearsed.findings[0].text
+    assert len(document["moments"]) == len(rehearsed.moments)
+    assert document["slurm"] == "24.11"
+    assert document["moments"][8]["owned"]["kira-lab"] == 33
 
 
 @pytest.mark.parametrize(

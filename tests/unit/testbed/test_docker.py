@@ -169,8 +169,8 @@ def test_a_daemon_that_we_start_does_not_use_our_temporary_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The daemon outlives this process, and creates files in its temporary folder at each command."""
-    said = tmp_path / "said"
-    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nenv >{said}.new; mv {said}.new {said}\n")
+    record = tmp_path / "record"
+    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nenv >{record}.new; mv {record}.new {record}\n")
     (tmp_path / "dockerd").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", "/tmp/ours")
@@ -180,8 +180,8 @@ def test_a_daemon_that_we_start_does_not_use_our_temporary_folder(
     monkeypatch.setattr(Path, "is_dir", lambda path: path.name != "system" and is_dir(path))  # systemd is not running
     monkeypatch.setattr(dockerd, "forget_if_dead", lambda *_: None)
     dockerd._start()
-    until(said.exists, "it has started")
-    text = said.read_text()
+    until(record.exists, "it has started")
+    text = record.read_text()
     assert f"PATH={tmp_path}:" in text
     assert "ours" not in text
 

@@ -67,6 +67,6 @@ def test_exactly_the_requested_devices_are_created(asked: str, numbers: str, tmp
 
 @pytest.mark.parametrize("asked", ["9", "GPU-of-another-node"])
 def test_a_missing_gpu_fails_the_container(asked: str, tmp_path: Path) -> None:
-    code, made, said = hooked(tmp_path, asked)
+    code, made, message = hooked(tmp_path, asked)
     assert (code, made) == (1, [])
-    assert said == f"nvidia-container-cli: device error: {asked}: unknown device"
+    assert message == f"nvidia-container-cli: device error: {asked}: unknown device"

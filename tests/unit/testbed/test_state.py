@@ -107,11 +107,11 @@ def test_ssh_reads_the_generated_configuration(tmp_path: Path) -> None:
     config = tmp_path / "with space" / "ssh_config"
     config.parent.mkdir()
     keys.write(config, keys.ssh_config(BOXES, tmp_path / "with space" / "id", tmp_path / "with space" / "hosts"))
-    said = subprocess.run(["ssh", "-F", config, "-G", "gpu-1"], capture_output=True, text=True, check=True).stdout
-    assert "hostname 10.66.1.1\n" in said
-    assert f"identityfile {tmp_path}/with space/id\n" in said
-    assert "stricthostkeychecking true\n" in said
-    assert "\nkexalgorithms ecdh-sha2-nistp256," in said
+    output = subprocess.run(["ssh", "-F", config, "-G", "gpu-1"], capture_output=True, text=True, check=True).stdout
+    assert "hostname 10.66.1.1\n" in output
+    assert f"identityfile {tmp_path}/with space/id\n" in output
+    assert "stricthostkeychecking true\n" in output
+    assert "\nkexalgorithms ecdh-sha2-nistp256," in output
 
 
 def test_the_login_is_an_ssh_that_checks_host_keys(tmp_path: Path) -> None:

@@ -76,13 +76,13 @@ def test_qemu_starts_with_its_disks_and_the_strings_for_systemd(
     (tmp_path / "bin").mkdir()
     for name in ("ip", "qemu-img", "socat", "qemu-system-x86_64"):
         tool = tmp_path / "bin" / name
-        tool.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "said-by-${0##*/}"\n')
+        tool.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "arguments-of-${0##*/}"\n')
         tool.chmod(0o755)
     monkeypatch.setattr(vm_boot, "FOLDER", str(tmp_path / "machine"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     subprocess.run(["sh", "-c", script()], check=True)
-    said = (tmp_path / "machine" / "said-by-qemu-system-x86_64").read_text().splitlines()
-    assert said[4:] == arguments()[2:]
+    words = (tmp_path / "machine" / "arguments-of-qemu-system-x86_64").read_text().splitlines()
+    assert words[4:] == arguments()[2:]
     assert FILES.machine
     assert [path.stat().st_size >> 20 for path in sorted((tmp_path / "machine").glob("disk-*.img"))] == [
         *FILES.machine.disks
@@ -106,14 +106,14 @@ def test_a_machine_takes_dockers_address() -> None:
 
 
 def test_its_identity_is_passed_as_credentials() -> None:
-    said = dict(re.findall(r"io\.systemd\.credential\.binary:(\S+?)=([\w+/=]+)", script()))
-    text = {name: base64.b64decode(value).decode() for name, value in said.items()}
+    credentials = dict(re.findall(r"io\.systemd\.credential\.binary:(\S+?)=([\w+/=]+)", script()))
+    text = {name: base64.b64decode(value).decode() for name, value in credentials.items()}
     assert text["ssh.authorized_keys.root"] == "ssh-ed25519 AAA it's me\n"
     lines = {line.split()[1]: line.split(maxsplit=6)[6] for line in text["tmpfiles.extra"].splitlines()}
     assert base64.b64decode(lines["/etc/ssh/ssh_host_ed25519_key"]) == b"private\n"
     assert base64.b64decode(lines["/etc/ssh/ssh_host_ed25519_key.pub"]) == b"public\n"
     assert lines["/etc/resolv.conf"] == "nameserver 192.0.2.53\\n"
-    assert len(said) == len(values(arguments(), "-smbios"))
+    assert len(credentials) == len(values(arguments(), "-smbios"))
 
 
 @given(st.ip_addresses(v=4), st.ip_addresses(v=4))

@@ -30,7 +30,7 @@ def du(folder: Path) -> int:
     return int(output.stdout.split()[0])
 
 
-def told(folder: Path) -> int:
+def recorded_kib(folder: Path) -> int:
     read = note.parse((folder / FILE).read_text())
     assert read
     return read[1]
@@ -61,7 +61,7 @@ def space(tmp_path: Path) -> Path:
 def test_each_directory_has_the_size_of_du(space: Path) -> None:
     assert run(space) == (True, [])
     for folder in space.iterdir():
-        assert told(folder) == du(folder)
+        assert recorded_kib(folder) == du(folder)
         assert len((folder / FILE).read_text().splitlines()) == 3
         assert oct((folder / FILE).stat().st_mode)[-4:] == "0644"
     assert not (space / FILE).exists()
@@ -73,11 +73,11 @@ def test_a_later_count_replaces_the_figures_and_includes_new_directories(space: 
     new = space / "u-new"
     new.mkdir()
     (space / "u-one" / "more").write_bytes(b"x" * 100_000)
-    before = told(space / "u-one")
+    before = recorded_kib(space / "u-one")
     assert not (new / FILE).exists()
     assert run(space)[0]
-    assert told(new) == du(new)
-    assert told(space / "u-one") == du(space / "u-one") > before
+    assert recorded_kib(new) == du(new)
+    assert recorded_kib(space / "u-one") == du(space / "u-one") > before
 
 
 def test_each_level_down_to_users_has_the_size_of_du(space: Path) -> None:
@@ -85,9 +85,9 @@ def test_each_level_down_to_users_has_the_size_of_du(space: Path) -> None:
     outer = space.parent
     assert run(outer, levels=2) == (True, [])
     for folder in (space, *(path for path in space.iterdir() if path.is_dir())):
-        assert told(folder) == du(folder)
-    apart = sum(told(path) for path in space.iterdir() if path.is_dir())
-    assert told(space) < apart + du(space / "u-one" / "deep")
+        assert recorded_kib(folder) == du(folder)
+    apart = sum(recorded_kib(path) for path in space.iterdir() if path.is_dir())
+    assert recorded_kib(space) < apart + du(space / "u-one" / "deep")
 
 
 NAMES = some.sampled_from(["a", "b", "c"])
@@ -117,7 +117,7 @@ def test_any_tree_has_the_size_of_du(
     for folder, _, _ in os.walk(top):
         depth = len(Path(folder).relative_to(top).parts)
         if 0 < depth <= levels:
-            assert told(Path(folder)) == du(Path(folder))
+            assert recorded_kib(Path(folder)) == du(Path(folder))
         else:
             assert not (Path(folder) / FILE).exists()
 
@@ -158,7 +158,7 @@ def test_a_directory_that_grows_late_is_counted_again(space: Path, monkeypatch: 
     before = du(space / "u-two")
     assert run(outer, levels=2) == (True, [])
     for folder in (space, space / "u-one", space / "u-two"):
-        assert told(folder) == du(folder)
+        assert recorded_kib(folder) == du(folder)
     if du(space / "u-two") < before + 8:
         pytest.skip("directories do not grow on this file system")
 
@@ -218,7 +218,7 @@ def test_a_users_entry_with_the_name_of_the_file_is_kept(
     # all others get theirs, and the directory above counts it as du does
     assert run(space.parent, levels=2)[0]
     for folder in (space, space / "u-two"):
-        assert told(folder) == du(folder)
+        assert recorded_kib(folder) == du(folder)
 
 
 def test_a_users_file_created_meanwhile_is_kept(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,13 +237,13 @@ def test_a_users_file_created_meanwhile_is_kept(space: Path, monkeypatch: pytest
     )
     assert (space / "u-two" / FILE).read_text() == "mine"
     assert not (space / "u-two" / note.leftover(FILE)).exists()
-    assert told(space / "u-one") == du(space / "u-one")
+    assert recorded_kib(space / "u-one") == du(space / "u-one")
 
 
 def test_a_file_of_a_killed_run_is_removed(space: Path) -> None:
     (space / "u-one" / note.leftover(FILE)).write_text("half a fi")
     assert run(space) == (True, [])
-    assert told(space / "u-one") == du(space / "u-one")
+    assert recorded_kib(space / "u-one") == du(space / "u-one")
     assert not (space / "u-one" / note.leftover(FILE)).exists()
 
 
@@ -273,7 +273,7 @@ def test_a_users_quota_is_no_failure_and_a_full_disk_is_one(
     monkeypatch.setattr(os, "pwrite", write)
     assert run(space) == (well, [f"{space}/u-one: {FILE} is not written: {os.strerror(number)}"])
     assert (space / "u-one" / FILE).read_text() == old
-    assert told(space / "u-two") == du(space / "u-two")
+    assert recorded_kib(space / "u-two") == du(space / "u-two")
     assert not (space / "u-one" / note.leftover(FILE)).exists()
 
 
@@ -321,7 +321,7 @@ def test_lost_and_found_at_the_top_is_not_counted_and_below_it_is(space: Path) -
         (folder / "data").write_bytes(b"x" * 200_000)
     assert run(space) == (True, [])
     assert not (space / "lost+found" / FILE).exists()
-    assert told(space / "u-one") == du(space / "u-one")
+    assert recorded_kib(space / "u-one") == du(space / "u-one")
 
 
 def test_the_path_to_the_top_may_contain_no_link(space: Path, tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_very_deep_tree_is_counted(space: Path) -> None:
         fd = below
     os.close(fd)
     assert run(space) == (True, [])
-    assert told(space / "u-one") == du(space / "u-one")
+    assert recorded_kib(space / "u-one") == du(space / "u-one")
     subprocess.run(["rm", "-rf", str(space)], check=True)
 
 

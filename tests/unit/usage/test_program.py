@@ -34,7 +34,7 @@ def env(folder: Path) -> dict[str, str]:
     return {**os.environ, "STATE_DIRECTORY": str(folder / "state")}
 
 
-def told(folder: Path) -> int:
+def recorded_kib(folder: Path) -> int:
     read = note.parse((folder / FILE).read_text())
     assert read
     return read[1]
@@ -52,7 +52,7 @@ def test_the_report_has_the_figures_of_the_files(space: Path) -> None:
     count.count(str(space), 1, FILE, time.time(), print)
     (space / "u-new").mkdir()
     *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
-    assert [(line["path"], line["kib"]) for line in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
+    assert [(line["path"], line["kib"]) for line in lines] == [(n, recorded_kib(space / n)) for n in ("u-one", "u-two")]
     assert last == {"top": str(space), "missing": 1}
 
 
@@ -100,7 +100,7 @@ def test_the_program_runs_alone_and_logs_what_it_left_out(space: Path, tmp_path:
     first, second, *_ = ran.stdout.splitlines()
     assert first == f"{tmp_path}/gone: left out: its file system does not answer within 20 s, or does not exist"
     assert re.fullmatch(rf"{re.escape(str(space))}: counted in \d+ s", second)
-    assert told(space / "u-two") > 100
+    assert recorded_kib(space / "u-two") > 100
     lines = [json.loads(line) for line in runs("report").stdout.splitlines()]
     assert [line.get("path", "trouble" if "trouble" in line else "") for line in lines] == [
         *("trouble", "u-one", "u-two", ""),
@@ -142,7 +142,7 @@ def test_a_tree_that_is_too_deep_is_left_out_without_a_failure(space: Path, tmp_
     (left,) = report.kept(tmp_path / "state" / "usage", str(space))
     assert (left.path, left.why) == ("u-one", why)
     assert not (space / "u-one" / FILE).exists()
-    assert told(space / "u-two") > 100
+    assert recorded_kib(space / "u-two") > 100
 
 
 def test_a_purge_logs_every_file_and_begins_with_a_list(

@@ -25,9 +25,9 @@ def used(name: str, kib: int, top: str = "/pskynet1") -> UsedDirectory:
 
 
 def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
-    said = UsageReport()
-    add(said, skynet, skynet.nodes["multivac"], answer)
-    return said
+    report = UsageReport()
+    add(report, skynet, skynet.nodes["multivac"], answer)
+    return report
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_large_directories_are_first_with_the_paths_of_clients(
 
 def test_json_has_the_same_content(gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]) -> None:
     answers(state(used("u-hays1", 2 * TIB), missing={**dict.fromkeys(TOPS, 0), "/pskynet2": 3}))
-    said = json.loads(gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "1T", "--json").out)
-    assert said == {
+    document = json.loads(gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "1T", "--json").out)
+    assert document == {
         "ok": True,
         "over_kib": TIB,
         "directories": [

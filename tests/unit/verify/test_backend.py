@@ -54,7 +54,7 @@ def at(port: int) -> Target:
     return replace(target, cluster=replace(target.cluster, access=access, nodes=nodes))
 
 
-def said(host: Host) -> str:
+def reason_of(host: Host) -> str:
     with pytest.raises(pytest.fail.Exception) as failed:
         host.run("hostname")
     return str(failed.value)
@@ -65,7 +65,7 @@ def test_a_node_that_does_not_answer_is_connected_to_once(node: Server) -> None:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert host.run("echo fine").stdout == "fine\n"
         node.hangs = True
-        assert [said(host), said(host)] == ["the connection was lost: no answer in 3 s"] * 2
+        assert [reason_of(host), reason_of(host)] == ["the connection was lost: no answer in 3 s"] * 2
         assert node.asked.read_text().count("exec ") == 1
 
 
@@ -73,7 +73,7 @@ def test_an_unreachable_node_is_named_with_the_reason(node: Server) -> None:
     with Nodes.of(at(1)) as nodes:
         host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         why = f"cannot be reached: ssh: connect to host {LOCAL} port 1: Connection refused"
-        assert [said(host), said(host)] == [why, why]
+        assert [reason_of(host), reason_of(host)] == [why, why]
 
 
 def test_a_lost_connection_is_reported(node: Server) -> None:
@@ -89,7 +89,7 @@ def test_a_lost_connection_is_reported(node: Server) -> None:
 
         breaking = threading.Thread(target=hang_up)
         breaking.start()
-        assert said(host).startswith("the connection was lost: ")
+        assert reason_of(host).startswith("the connection was lost: ")
         breaking.join()
 
 

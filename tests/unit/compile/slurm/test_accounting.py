@@ -17,7 +17,7 @@ INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py
 OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
 
 
-def said(entity: dict[str, object]) -> dict[str, object]:
+def set_fields(entity: dict[str, object]) -> dict[str, object]:
     """Return the fields that an entity sets: an empty field removes a limit."""
     return {key: value for key, value in entity.items() if value not in (None, {}, [])}
 
@@ -55,7 +55,7 @@ def test_a_labs_own_limit_overrides_its_share(tmp_path: Path) -> None:
 @pytest.mark.promise("SKY-032", "SKY-119")
 def test_all_users_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
     wanted = entities(skynet)
-    assert said(wanted["accounts"]["overcap"]) == {"parent": "root"}
+    assert set_fields(wanted["accounts"]["overcap"]) == {"parent": "root"}
     assert all("overcap" in user["accounts"] for user in wanted["users"].values())
     assert all(user["default_account"] != "overcap" for user in wanted["users"].values())
 
@@ -112,13 +112,13 @@ def test_qos_have_time_limits_and_priorities(skynet: Cluster) -> None:
         "cvmlp-user-limits": None,
     }
     assert qos["debug"]["Priority"] > qos["short"]["Priority"] > qos["long"]["Priority"]
-    assert said(qos["debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+    assert set_fields(qos["debug"])["MaxTRESPU"] == {"gres/gpu": 5}
 
 
 @pytest.mark.promise("SKY-125")
 def test_limits_of_cvmlp_hold_per_user_and_user_overcap_lifts_them(skynet: Cluster) -> None:
     wanted = entities(skynet)
-    assert said(wanted["qos"]["cvmlp-user-limits"])["MaxTRESPU"] == {"cpu": 112, "gres/gpu": 16}
+    assert set_fields(wanted["qos"]["cvmlp-user-limits"])["MaxTRESPU"] == {"cpu": 112, "gres/gpu": 16}
     assert wanted["users"]["u-cvmlp1"]["accounts"]["cvmlp-lab"]["default_qos"] == "cvmlp-user-limits"
     assert wanted["users"]["u-cvmlp1"]["accounts"]["overcap"]["default_qos"] == "normal"
     assert wanted["qos"]["partition-user-overcap"]["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
@@ -128,7 +128,7 @@ def test_limits_of_cvmlp_hold_per_user_and_user_overcap_lifts_them(skynet: Clust
 
 @pytest.mark.promise("SKY-153")
 def test_debug_has_its_limit_for_jobs_of_every_qos(skynet: Cluster) -> None:
-    assert said(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+    assert set_fields(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
     assert {
         partition.name: partition_qos(partition) for partition in skynet.partitions.values() if partition_qos(partition)
     } == {
@@ -188,7 +188,7 @@ def test_all_kinds_of_limits_are_set(tmp_path: Path) -> None:
         ("- name: red\n", "- name: Red\n"),
     )
     wanted = entities(cluster)
-    assert said(wanted["accounts"]["red"]) == {
+    assert set_fields(wanted["accounts"]["red"]) == {
         "parent": "blue",
         "Fairshare": 5,
         "GrpTRES": {"cpu": 64, "mem": 1048576, "node": 2, "billing": 7, "gres/gpu": 10, "gres/gpu:a40": 12},
@@ -199,7 +199,7 @@ def test_all_kinds_of_limits_are_set(tmp_path: Path) -> None:
         "MaxWall": "03:00:00",
     }
     # Slurm has no limit of an account for each of its users: it is set on their associations
-    assert said(wanted["users"]["ann"]["accounts"]["red"]) == {
+    assert set_fields(wanted["users"]["ann"]["accounts"]["red"]) == {
         "qos": ["normal"],
         "default_qos": "normal",
         "GrpTRES": {"gres/gpu": 3},
@@ -207,9 +207,9 @@ def test_all_kinds_of_limits_are_set(tmp_path: Path) -> None:
     }
     # a job that exceeds a limit by its own request is refused
     every: dict[str, object] = {"Priority": 0, "Flags": ["DenyOnLimit"]}
-    assert said(wanted["qos"]["normal"]) == {**every, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
+    assert set_fields(wanted["qos"]["normal"]) == {**every, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
     # sacctmgr writes names in lower case
-    assert said(wanted["qos"]["partition-red"]) == {**every, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
+    assert set_fields(wanted["qos"]["partition-red"]) == {**every, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
     assert normal(wanted)
 
 

@@ -45,9 +45,9 @@ def ask(project: Plugin, **fields: Any) -> tuple[bool, str]:
 @pytest.mark.promise("SDU-027")
 def test_the_refusal_names_the_budget_and_the_price(project: Plugin) -> None:
     assert ask(project, time_limit=10, **WHOLE) == (True, "")
-    accepted, told = ask(project, time_limit=17, **WHOLE)
+    accepted, message = ask(project, time_limit=17, **WHOLE)
     assert not accepted
-    assert told == (
+    assert message == (
         "Account red has 10.00 UA left of its budget of 100.00 UA, and this job may cost up to 10.20 UA: "
         "request less time (--time) or less of the cluster."
     )
@@ -55,10 +55,10 @@ def test_the_refusal_names_the_budget_and_the_price(project: Plugin) -> None:
 
 @pytest.mark.promise("SDU-027")
 def test_a_user_whose_job_may_wait_for_running_jobs_gets_a_message(project: Plugin) -> None:
-    accepted, told = ask(project, time_limit=15, **WHOLE)
+    accepted, message = ask(project, time_limit=15, **WHOLE)
     assert accepted
     assert (
-        told
+        message
         == "Account red has 10.00 UA left, of which running jobs may need 4.00 UA: this job may wait until they end."
     )
 
@@ -81,16 +81,16 @@ def test_a_user_whose_job_may_wait_for_running_jobs_gets_a_message(project: Plug
     ],
 )
 def test_a_job_is_priced_by_its_largest_possible_allocation(project: Plugin, fields: dict[str, Any], cost: str) -> None:
-    accepted, told = ask(project, **fields)
+    accepted, message = ask(project, **fields)
     assert not accepted
-    assert f"may cost up to {cost} UA" in told
+    assert f"may cost up to {cost} UA" in message
 
 
 def test_a_budget_of_a_user_limits_that_user(project: Plugin) -> None:
     assert ask(project, time_limit=5, **WHOLE) == (True, "")
-    accepted, told = ask(project, time_limit=5, user_name="bob", **WHOLE)
+    accepted, message = ask(project, time_limit=5, user_name="bob", **WHOLE)
     assert not accepted
-    assert told.startswith("User bob has 2.00 UA left of its budget of 2.00 UA")
+    assert message.startswith("User bob has 2.00 UA left of its budget of 2.00 UA")
 
 
 def test_an_account_is_charged_to_the_budget_above_it(project: Plugin) -> None:

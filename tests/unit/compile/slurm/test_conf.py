@@ -43,9 +43,9 @@ def rows(text: str, key: str) -> dict[str, dict[str, str]]:
 @pytest.mark.promise("SKY-184", "SKY-145")
 def test_gpus_and_logical_cpus_are_allocated(skynet: Cluster) -> None:
     text = slurm_conf(skynet)
-    said = settings(text)
-    assert (said["SelectType"], said["SelectTypeParameters"]) == ("select/cons_tres", "CR_CPU_Memory")
-    assert said["GresTypes"] == "gpu"
+    values = settings(text)
+    assert (values["SelectType"], values["SelectTypeParameters"]) == ("select/cons_tres", "CR_CPU_Memory")
+    assert values["GresTypes"] == "gpu"
     for row in rows(text, "NodeName").values():
         # each CPU is a core with one thread, or cores are not set: Slurm then allocates single logical CPUs
         assert (row.get("Sockets"), row.get("ThreadsPerCore")) in ((None, None), ("1", "1"))
@@ -54,18 +54,18 @@ def test_gpus_and_logical_cpus_are_allocated(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-034", "SKY-036")
 def test_limits_are_enforced(skynet: Cluster) -> None:
-    said = settings(slurm_conf(skynet))
-    assert set(said["AccountingStorageEnforce"].split(",")) == {"associations", "limits", "qos", "safe"}
-    tracked = said["AccountingStorageTRES"].split(",")
+    values = settings(slurm_conf(skynet))
+    assert set(values["AccountingStorageEnforce"].split(",")) == {"associations", "limits", "qos", "safe"}
+    tracked = values["AccountingStorageTRES"].split(",")
     assert tracked == ["gres/gpu", *(f"gres/gpu:{gpu}" for gpu in ("titan_x", "2080_ti", "rtx_6000", "a40"))]
 
 
 @pytest.mark.promise("SKY-036", "SKY-119", "SKY-125")
 def test_owners_take_gpus_back_by_partition(skynet: Cluster) -> None:
     text = slurm_conf(skynet)
-    said = settings(text)
-    assert (said["PreemptType"], said["PreemptMode"]) == ("preempt/partition_prio", "REQUEUE")
-    assert said["PreemptParameters"] == "send_user_signal"
+    values = settings(text)
+    assert (values["PreemptType"], values["PreemptMode"]) == ("preempt/partition_prio", "REQUEUE")
+    assert values["PreemptParameters"] == "send_user_signal"
     assert "preempt_youngest_first" not in text
     modes = {name: row["PreemptMode"] for name, row in rows(text, "PartitionName").items()}
     assert {name for name, mode in modes.items() if mode == "REQUEUE"} == {"overcap", "user-overcap"}
@@ -187,13 +187,13 @@ def test_no_other_job_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) ->
 
 @pytest.mark.promise("SKY-036", "SKY-156")
 def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
-    said = settings(slurm_conf(skynet))
-    others = sum(int(said[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
-    every = int(said["PriorityWeightPartition"])
+    values = settings(slurm_conf(skynet))
+    others = sum(int(values[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
+    every = int(values["PriorityWeightPartition"])
     down = step_down(skynet)
     assert down is not None
     # the highest job without GPUs, the threshold for reservations, the lowest job with GPUs
-    assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
+    assert 0 < every + others - down < int(values["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
     santos = settings(slurm_conf(cluster_at(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
     assert "SchedulerParameters" not in santos
@@ -242,8 +242,8 @@ def test_backfill_covers_its_whole_queue_on_many_nodes(last: str, seconds: list[
         ('gpu-[1-2]", address: "10.90.2.[1-2]"', f'gpu-[{1:0{len(last)}}-{last}]", address: "10.90.2.[1-{last}]"'),
         ("ctl,gpu-1", f"ctl,gpu-{last}"),
     )
-    said = settings(slurm_conf(cluster))["SchedulerParameters"]
-    assert re.findall(r"bf_max_time=(\d+)", said) == seconds
+    values = settings(slurm_conf(cluster))["SchedulerParameters"]
+    assert re.findall(r"bf_max_time=(\d+)", values) == seconds
 
 
 @pytest.mark.promise("SKY-205")
@@ -377,11 +377,11 @@ def test_only_the_nodes_that_need_slurm_conf_have_it(version: str, tmp_path: Pat
 def test_every_release_constrains_devices_and_memory(version: str, cgroup: str, tmp_path: Path) -> None:
     cluster = of_version(tmp_path, version)
     twin = stand_in(cluster, cgroup="v1" if cgroup == "v1" else "v2")
-    said = settings(cgroup_conf(twin))
-    assert (said["ConstrainDevices"], said["ConstrainRAMSpace"], said["ConstrainCores"]) == ("yes", "yes", "no")
-    assert said.get("CgroupMountpoint") == ("/cg1" if cgroup == "v1" else None)
+    values = settings(cgroup_conf(twin))
+    assert (values["ConstrainDevices"], values["ConstrainRAMSpace"], values["ConstrainCores"]) == ("yes", "yes", "no")
+    assert values.get("CgroupMountpoint") == ("/cg1" if cgroup == "v1" else None)
     # keys that came after 22.05, or that it lacks
-    assert not {"EnableControllers", "SignalChildrenProcesses", "CgroupSlice"} & set(said)
+    assert not {"EnableControllers", "SignalChildrenProcesses", "CgroupSlice"} & set(values)
     assert settings(cgroup_conf(cluster))["ConstrainCores"] == "yes"
 
 

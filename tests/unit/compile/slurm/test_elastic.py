@@ -45,12 +45,16 @@ def test_only_elastic_nodes_are_suspended(cloudy: Cluster) -> None:
         "gpu-1": "CLOUD",
         "gpu-2": "UNKNOWN",
     }
-    said = settings(text)
-    assert said["SuspendExcNodes"] == "gpu-2"
-    assert (said["SuspendTime"], said["SuspendTimeout"]) == ("600", "60")
-    assert (said["ResumeProgram"], said["SuspendProgram"], said["ResumeFailProgram"]) == (RESUME, SUSPEND, SUSPEND)
-    assert "cloud_dns" in said["SlurmctldParameters"]
-    assert said["PrivateData"] == "cloud", "users see nodes that are off"
+    values = settings(text)
+    assert values["SuspendExcNodes"] == "gpu-2"
+    assert (values["SuspendTime"], values["SuspendTimeout"]) == ("600", "60")
+    assert (values["ResumeProgram"], values["SuspendProgram"], values["ResumeFailProgram"]) == (
+        RESUME,
+        SUSPEND,
+        SUSPEND,
+    )
+    assert "cloud_dns" in values["SlurmctldParameters"]
+    assert values["PrivateData"] == "cloud", "users see nodes that are off"
 
 
 def test_the_resume_timeout_includes_the_wait_for_other_starts() -> None:
@@ -76,9 +80,9 @@ def test_the_program_is_on_controllers_and_the_check_on_elastic_nodes(cloudy: Cl
     assert CHECK in files["gpu-1"]
     assert not files["gpu-2"]
     assert "python3-libcloud" in packages_for(cloudy, cloudy.nodes["ctl"])
-    said = json.loads(files["ctl"][SETTINGS].text)
-    assert (said["driver"], said["starting"], said["boot_timeout"]) == ("openstack", 1, 240)
-    assert said["machines"] == {"gpu-1": "gpu-1"}
+    document = json.loads(files["ctl"][SETTINGS].text)
+    assert (document["driver"], document["starting"], document["boot_timeout"]) == ("openstack", 1, 240)
+    assert document["machines"] == {"gpu-1": "gpu-1"}
 
 
 def test_a_stamp_changes_with_the_files_of_the_node_only(cloudy: Cluster, tmp_path: Path) -> None:

@@ -35,12 +35,12 @@ def starts(node: Path, slurm: str, answers: bool = True) -> tuple[bool, str]:
     scontrol = node / "scontrol"
     shown = f"NodeName={NODE} State={slurm}"
     scontrol.write_text(
-        f'#!/bin/sh\n[ "$1" = -o ] && {{ echo "{shown}"; exit {int(not answers)}; }}\necho "$*" >> {node}/told\n'
+        f'#!/bin/sh\n[ "$1" = -o ] && {{ echo "{shown}"; exit {int(not answers)}; }}\necho "$*" >> {node}/commands\n'
     )
     scontrol.chmod(0o755)
-    (node / "told").write_text("")
+    (node / "commands").write_text("")
     done = subprocess.run(["sh", str(node / "check")], capture_output=True, check=False)
-    return done.returncode == 0, (node / "told").read_text().strip()
+    return done.returncode == 0, (node / "commands").read_text().strip()
 
 
 def test_a_node_with_the_current_stamp_starts(node: Path) -> None:

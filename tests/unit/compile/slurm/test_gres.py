@@ -67,14 +67,16 @@ def test_a_slice_with_named_device_files_has_them_all(tmp_path: Path) -> None:
 def test_a_testbed_lists_device_files_in_place_of_nvmls(tmp_path: Path) -> None:
     cluster = slices(tmp_path)
     twin = stand_in(cluster, cgroup="v2")
-    said = lines(twin)
-    assert said[0] == "NodeName=gpu-1 Name=gpu Type=h100 File=/dev/nvidia0"
-    assert said[1].endswith("MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap1,/dev/nvidia-caps/nvidia-cap2")
+    gres_lines = lines(twin)
+    assert gres_lines[0] == "NodeName=gpu-1 Name=gpu Type=h100 File=/dev/nvidia0"
+    assert gres_lines[1].endswith(
+        "MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap1,/dev/nvidia-caps/nvidia-cap2"
+    )
     # seven slices are of one GPU, the others of the next
-    assert [line.count("=/dev/nvidia2,") for line in said] == [0] * 8 + [1, 1]
+    assert [line.count("=/dev/nvidia2,") for line in gres_lines] == [0] * 8 + [1, 1]
     made = fake_devices(twin, twin.nodes["gpu-1"])
     assert len(made) == len(set(made.values())) == 3 + 2 * 9
-    assert set(",".join(line.rpartition("=")[2] for line in said).split(",")) == made.keys()
+    assert set(",".join(line.rpartition("=")[2] for line in gres_lines).split(",")) == made.keys()
 
 
 def test_a_testbed_allows_each_fake_device_file(tmp_path: Path) -> None:
@@ -143,13 +145,13 @@ def test_a_rehearsal_lists_device_files_in_place_of_autodetection(tmp_path: Path
     place = place_of(cluster, "24.11")
     table = differences(place)
     twin = applied(production.files, table)
-    said = twin["/etc/slurm/gres.conf"]
-    assert "AutoDetect" not in said
-    assert said.count("Type=h100_1g.10gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap") == 7
+    text = twin["/etc/slurm/gres.conf"]
+    assert "AutoDetect" not in text
+    assert text.count("Type=h100_1g.10gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap") == 7
     assert unnamed(production.files, twin, table) == []
     made = tree(cluster, {}, place)
     for path in {
-        word for line in said.splitlines() if "iles=" in line for word in line.partition("iles=")[2].split(",")
+        word for line in text.splitlines() if "iles=" in line for word in line.partition("iles=")[2].split(",")
     }:
         assert f"mknod -m 666 {path} c 195 " in made
     assert "mkdir -p /dev/nvidia-caps\n" in made

@@ -128,8 +128,8 @@ def test_a_full_disk_means_no_directory_and_no_drained_node(node: Node) -> None:
     node.run(jobs.PROLOG, 7)
     assert "MiB free, less than" in node.logged()
     assert list(node.top.iterdir()) == []
-    said = node.run(jobs.TASK_PROLOG, 7, user=True)
-    assert "no directory for the job, so there is no JOBSCRATCH" in said
+    output = node.run(jobs.TASK_PROLOG, 7, user=True)
+    assert "no directory for the job, so there is no JOBSCRATCH" in output
 
 
 @needs_root

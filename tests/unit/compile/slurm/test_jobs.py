@@ -73,11 +73,11 @@ def test_a_task_without_gpus_has_no_uuids(skynet: Cluster, task: Callable[..., l
     assert task(text) == ["unset NV_GPU"]
     assert task(text, SLURM_JOB_GPUS="0", NV_GPU="GPU-0") == ["unset NV_GPU"], "a step of a job that has some"
     unknown = task(text, SLURM_STEP_GPUS="0,3", CUDA_VISIBLE_DEVICES="0,1")
-    told = "print gpupool: the driver does not name GPU {}, so there is no NV_GPU"
-    expected = [told.format("0,3"), "unset NV_GPU"]
+    message = "print gpupool: the driver does not name GPU {}, so there is no NV_GPU"
+    expected = [message.format("0,3"), "unset NV_GPU"]
     assert unknown == expected, "the driver does not know the last one, and docker must not get another"
     for minor in ("4", "5"):
-        assert task(text, SLURM_STEP_GPUS=minor, CUDA_VISIBLE_DEVICES="0") == [told.format(minor), "unset NV_GPU"]
+        assert task(text, SLURM_STEP_GPUS=minor, CUDA_VISIBLE_DEVICES="0") == [message.format(minor), "unset NV_GPU"]
 
 
 def test_without_a_driver_gpus_have_numbers(tmp_path: Path, task: Callable[..., list[str]]) -> None:

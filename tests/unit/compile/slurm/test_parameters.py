@@ -75,8 +75,8 @@ def test_partitions_and_nodes_have_further_keys_on_their_lines(tmp_path: Path) -
 
 
 def test_cgroup_and_slurmdbd_have_further_keys(tmp_path: Path) -> None:
-    said = "cgroup: {parameters: {ConstrainSwapSpace: true}}, slurmdbd: {parameters: {PurgeJobAfter: 12months}}"
-    cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{{said}}}\nscheduler:"))
+    text = "cgroup: {parameters: {ConstrainSwapSpace: true}}, slurmdbd: {parameters: {PurgeJobAfter: 12months}}"
+    cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{{text}}}\nscheduler:"))
     assert cgroup_conf(cluster).endswith("ConstrainRAMSpace=yes\nConstrainSwapSpace=yes\n")
     assert slurmdbd_conf(cluster).endswith("StorageLoc=slurm_acct_db\nPurgeJobAfter=12months\n")
 

@@ -16,8 +16,8 @@ WEIGHT = st.integers(0, 10_000_000)
 
 
 def test_slurm_has_the_weights(tmp_path: Path) -> None:
-    said = "priority_weights: {qos: 5, age: 7, job_size: 11}, "
-    conf = slurm_conf(changed(SMALL, tmp_path, NO_MEMORY, ("scheduler: {", f"scheduler: {{{said}")))
+    keys = "priority_weights: {qos: 5, age: 7, job_size: 11}, "
+    conf = slurm_conf(changed(SMALL, tmp_path, NO_MEMORY, ("scheduler: {", f"scheduler: {{{keys}")))
     found = dict(re.findall(r"^PriorityWeight(\w+)=(\d+)$", conf, re.MULTILINE))
     assert found == {"QOS": "5", "Age": "7", "Fairshare": "0", "JobSize": "11"}
     assert "PriorityJobFactor" not in conf
@@ -35,11 +35,11 @@ def test_no_job_without_gpus_is_above_a_job_with_gpus(
     tmp_path_factory: pytest.TempPathFactory, fairshare: str, own: tuple[int, ...], priority: int, other: int
 ) -> None:
     keys = ("qos", "partition", "age", "fairshare", "job_size")
-    said = ", ".join(f"{key}: {weight}" for key, weight in zip(keys, own, strict=True))
+    written = ", ".join(f"{key}: {weight}" for key, weight in zip(keys, own, strict=True))
     cluster = changed(
         SMALL,
         tmp_path_factory.mktemp("weights"),
-        ("scheduler: {", f"scheduler: {{fairshare: {fairshare}, priority_weights: {{{said}}}, "),
+        ("scheduler: {", f"scheduler: {{fairshare: {fairshare}, priority_weights: {{{written}}}, "),
         ("tier: 10", f"priority: {priority}"),
         ("max_time: 2d", f"max_time: 2d\n    priority: {other}"),
     )

@@ -27,13 +27,13 @@ def test_each_key_has_its_form_in_scontrol(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "told"), [("day", "DAILY"), ("weekday", "WEEKDAY"), ("weekend", "WEEKEND"), ("week", "WEEKLY")]
+    ("every", "flag"), [("day", "DAILY"), ("weekday", "WEEKDAY"), ("weekend", "WEEKEND"), ("week", "WEEKLY")]
 )
-def test_each_recurrence_has_its_flag_in_scontrol(every: str, told: str, tmp_path: Path) -> None:
+def test_each_recurrence_has_its_flag_in_scontrol(every: str, flag: str, tmp_path: Path) -> None:
     day = "2030-01-05" if every == "weekend" else "2030-01-07"
-    said = SAID.replace("week, start: 2030-01-07", f"{every}, start: {day}")
-    course, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", said)))
-    assert (course.every, works.every) == (told, "")
+    keys = SAID.replace("week, start: 2030-01-07", f"{every}, start: {day}")
+    course, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", keys)))
+    assert (course.every, works.every) == (flag, "")
 
 
 def test_nodes_of_a_reservation_have_slurms_names(tmp_path: Path) -> None:

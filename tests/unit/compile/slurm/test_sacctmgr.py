@@ -32,14 +32,14 @@ def read(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
 
 def words(fields: dict[str, Any]) -> list[str]:
     """Return the values that are set, as text."""
-    said = [value for key, value in fields.items() if value not in (None, {}, []) and key != "exact"]
+    values = [value for key, value in fields.items() if value not in (None, {}, []) and key != "exact"]
     return sorted(
         ",".join(f"{key}={number}" for key, number in sorted(value.items()))
         if isinstance(value, dict)
         else ",".join(value)
         if isinstance(value, list)
         else str(value)
-        for value in said
+        for value in values
     )
 
 

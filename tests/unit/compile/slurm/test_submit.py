@@ -141,25 +141,25 @@ def test_without_a_partition_a_job_is_not_sent_there(tmp_path: Path) -> None:
 def test_a_job_without_a_partition_gets_a_list_of_partitions(tmp_path: Path) -> None:
     silent = plugin(tmp_path, where="none")
     assert silent.submit(partition="short").told == []
-    said = silent.submit()  # refused by Slurm itself, which has no default partition
-    assert (said.accepted, said.set) == (True, {})
-    assert said.told[0].startswith("Specify a partition")
+    answer = silent.submit()  # refused by Slurm itself, which has no default partition
+    assert (answer.accepted, answer.set) == (True, {})
+    assert answer.told[0].startswith("Specify a partition")
 
 
 @pytest.mark.promise("SDU-042")
 @pytest.mark.parametrize(("folder", "accepted"), [("/prj", False), ("/prj/p/u", False), ("/prj2", True), ("/", True)])
 def test_a_working_directory_that_nodes_do_not_have_is_refused(everything: Plugin, folder: str, accepted: bool) -> None:
-    said = everything.submit(work_dir=folder)
-    assert said.accepted is accepted
-    assert said.told == [] if accepted else "do not have /prj:" in said.told[0]
+    answer = everything.submit(work_dir=folder)
+    assert answer.accepted is accepted
+    assert answer.told == [] if accepted else "do not have /prj:" in answer.told[0]
     assert everything.modify({"work_dir": folder}, {}).accepted is accepted
 
 
 @pytest.mark.promise("SKY-106")
 @pytest.mark.parametrize("names", ["lr=1e-4,gamma=1", "HOME", "ALLOC=1"])
 def test_exported_variables_leave_the_rest_in_steps(everything: Plugin, names: str) -> None:
-    said = everything.submit(environment={"SLURM_EXPORT_ENV": names})
-    assert said.environment == {"SLURM_EXPORT_ENV": "ALL"}
+    answer = everything.submit(environment={"SLURM_EXPORT_ENV": names})
+    assert answer.environment == {"SLURM_EXPORT_ENV": "ALL"}
 
 
 @pytest.mark.parametrize("names", ["ALL", "ALL,x=1", "x=1,ALL", "NONE", "NIL", None])
@@ -194,15 +194,15 @@ def test_other_exports_are_left_as_they_are(everything: Plugin, names: str | Non
 def test_a_limit_cannot_be_avoided_with_another_qos(
     everything: Plugin, asked: dict[str, Any], becomes: dict[str, Any]
 ) -> None:
-    said = everything.submit(**asked, min_mem_per_cpu=1024)
-    assert (said.accepted, said.set, said.told) == (True, becomes, [])
+    answer = everything.submit(**asked, min_mem_per_cpu=1024)
+    assert (answer.accepted, answer.set, answer.told) == (True, becomes, [])
 
 
 @pytest.mark.promise("SKY-158")
 def test_a_replaced_qos_keeps_its_time(everything: Plugin) -> None:
-    said = everything.submit(qos="short", partition="long", time_limit=3 * 1440)
-    assert not said.accepted
-    assert said.told == ["The time limit of QoS short is 48 hours: request less with --time."]
+    answer = everything.submit(qos="short", partition="long", time_limit=3 * 1440)
+    assert not answer.accepted
+    assert answer.told == ["The time limit of QoS short is 48 hours: request less with --time."]
 
 
 @pytest.mark.promise("SKY-158")
@@ -218,11 +218,13 @@ def test_a_limit_cannot_be_avoided_by_changing_qos_or_account(everything: Plugin
     assert everything.modify({"time_limit": 30}, {**waiting, "qos": "short"}).set == {}
 
 
-@pytest.mark.parametrize(("kinds", "told"), [(None, False), (0, False), (NO_VAL16, False), (0x000E, True)])
-def test_a_job_with_a_mail_type_gets_a_message_and_runs(everything: Plugin, kinds: int | None, told: bool) -> None:
+@pytest.mark.parametrize(("kinds", "has_message"), [(None, False), (0, False), (NO_VAL16, False), (0x000E, True)])
+def test_a_job_with_a_mail_type_gets_a_message_and_runs(
+    everything: Plugin, kinds: int | None, has_message: bool
+) -> None:
     answer = everything.submit(**({} if kinds is None else {"mail_type": kinds}))
     assert answer.accepted
-    assert answer.told == (["This cluster sends no mail: --mail-type has no effect."] if told else [])
+    assert answer.told == (["This cluster sends no mail: --mail-type has no effect."] if has_message else [])
 
 
 def test_a_cluster_with_a_mail_program_sends_no_message(tmp_path: Path) -> None:

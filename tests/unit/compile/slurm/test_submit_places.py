@@ -42,16 +42,16 @@ def test_a_job_without_gpus_is_sent_to_its_partition(places: Plugin, asked: str,
 
 
 def test_a_job_without_gpus_is_refused_in_partitions_for_gpus(places: Plugin) -> None:
-    said = places.submit(partition="debug")
-    assert (said.accepted, said.set) == (False, {})
-    assert said.told[0].startswith("Partition debug is for jobs with GPUs: request one, such as --gpus=1")
+    answer = places.submit(partition="debug")
+    assert (answer.accepted, answer.set) == (False, {})
+    assert answer.told[0].startswith("Partition debug is for jobs with GPUs: request one, such as --gpus=1")
 
 
 @pytest.mark.parametrize("where", ["debug", "long", "debug,long", "short"])
 @pytest.mark.parametrize("way", ["tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket"])
 def test_a_job_with_gpus_keeps_its_partition(places: Plugin, where: str, way: str) -> None:
-    said = places.submit(partition=where, **{way: "gres/gpu:a40:2"})
-    assert (said.accepted, said.set, said.logged) == (True, {}, [])
+    answer = places.submit(partition=where, **{way: "gres/gpu:a40:2"})
+    assert (answer.accepted, answer.set, answer.logged) == (True, {}, [])
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_no_change_moves_a_job_without_gpus_there(
 
 @pytest.mark.parametrize(("where", "minutes"), [("long", 60), ("debug", 30), ("long,debug", 30), ("short", 2880)])
 def test_a_qos_that_replaces_another_keeps_the_default_time(times: Plugin, where: str, minutes: int) -> None:
-    said = times.submit(partition=where, qos="short")
-    assert said.set == {"qos": "limited", "time_limit": minutes}
+    answer = times.submit(partition=where, qos="short")
+    assert answer.set == {"qos": "limited", "time_limit": minutes}
     assert times.submit(partition=where).set == {}, "slurmctld gives it itself"
 
 

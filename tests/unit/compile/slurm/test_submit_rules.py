@@ -60,10 +60,10 @@ WITH_TYPE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("asked", WITHOUT_TYPE, ids=str)
 def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, Any]) -> None:
-    for said in (everything.submit(**asked), everything.modify(asked, {})):
-        assert not said.accepted
+    for answer in (everything.submit(**asked), everything.modify(asked, {})):
+        assert not answer.accepted
         # the types that some node has: no node has the h100 of the inventory
-        assert said.told == ["Specify the GPU type, such as --gpus=a40:1. Types: a40, 2080_ti."]
+        assert answer.told == ["Specify the GPU type, such as --gpus=a40:1. Types: a40, 2080_ti."]
 
 
 @pytest.mark.parametrize("asked", WITH_TYPE, ids=str)
@@ -77,7 +77,7 @@ def test_gpus_with_a_type_are_accepted(everything: Plugin, asked: dict[str, Any]
 
 @pytest.mark.promise("SKY-142")
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 7, "min_cpus": 7}, None),
         ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 8, "min_cpus": 8}, "8 CPUs per GPU"),
@@ -100,11 +100,11 @@ def test_gpus_with_a_type_are_accepted(everything: Plugin, asked: dict[str, Any]
     ids=str,
 )
 def test_a_job_that_leaves_gpus_without_cpus_is_accepted_with_a_message(
-    everything: Plugin, asked: dict[str, Any], told: str | None
+    everything: Plugin, asked: dict[str, Any], message: str | None
 ) -> None:
-    said = everything.submit(**asked)
-    assert said.accepted
-    assert said.told == [] if told is None else said.told[0].startswith(told)
+    answer = everything.submit(**asked)
+    assert answer.accepted
+    assert answer.told == [] if message is None else answer.told[0].startswith(message)
 
 
 @pytest.mark.promise("SKY-142")
@@ -136,7 +136,9 @@ def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None,
     ],
     ids=str,
 )
-def test_a_job_without_a_memory_request_gets_the_default(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
+def test_a_job_without_a_memory_request_gets_the_default(
+    everything: Plugin, asked: dict[str, Any], given: dict[str, Any]
+) -> None:
     assert everything.submit(**asked).set == given
 
 
@@ -156,9 +158,9 @@ def test_a_job_without_a_memory_request_gets_the_default(everything: Plugin, ask
     ids=str,
 )
 def test_a_job_without_gpus_has_a_lower_priority(everything: Plugin, asked: dict[str, Any], lower: bool) -> None:
-    said = everything.submit(**asked)
-    assert said.accepted
-    assert said.nice == (asked.get("nice", NICE_OF_0) + 22_000 if lower else None)
+    answer = everything.submit(**asked)
+    assert answer.accepted
+    assert answer.nice == (asked.get("nice", NICE_OF_0) + 22_000 if lower else None)
 
 
 @pytest.mark.promise("SKY-036")
@@ -209,9 +211,9 @@ def test_without_labs_gpus_and_preemption_a_job_may_keep_a_node(tmp_path: Path) 
     ids=str,
 )
 def test_memory_per_gpu_has_a_maximum(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
-    said = everything.submit(**asked)
-    assert said.accepted is accepted
-    assert said.told == [] if accepted else "at most 45G per GPU (--mem-per-gpu)." in said.told[0]
+    answer = everything.submit(**asked)
+    assert answer.accepted is accepted
+    assert answer.told == [] if accepted else "at most 45G per GPU (--mem-per-gpu)." in answer.told[0]
 
 
 @pytest.mark.parametrize(
@@ -238,9 +240,9 @@ def test_memory_per_gpu_has_a_maximum(everything: Plugin, asked: dict[str, Any],
 def test_memory_of_a_job_without_gpus_has_a_maximum_per_cpu(
     everything: Plugin, asked: dict[str, Any], accepted: bool
 ) -> None:
-    said = everything.submit(**asked)
-    assert said.accepted is accepted
-    assert said.told == [] if accepted else said.told[0].endswith("at most 4G per CPU (--mem-per-cpu).")
+    answer = everything.submit(**asked)
+    assert answer.accepted is accepted
+    assert answer.told == [] if accepted else answer.told[0].endswith("at most 4G per CPU (--mem-per-cpu).")
 
 
 @pytest.mark.promise("SKY-105")
@@ -277,9 +279,9 @@ def test_memory_cannot_be_raised_afterwards(everything: Plugin) -> None:
 
 def test_a_spread_job_is_refused(everything: Plugin) -> None:
     for flags in (SPREAD, SPREAD + 1, 3 * SPREAD):
-        for said in (everything.submit(bitflags=flags), everything.modify({"bitflags": flags}, {})):
-            assert not said.accepted
-            assert "--spread-job" in said.told[0]
+        for answer in (everything.submit(bitflags=flags), everything.modify({"bitflags": flags}, {})):
+            assert not answer.accepted
+            assert "--spread-job" in answer.told[0]
     for flags in (0, 2 * SPREAD, SPREAD - 1):
         assert everything.submit(bitflags=flags).accepted
 
@@ -306,13 +308,13 @@ def test_a_component_without_a_partition_is_checked_in_the_default_one(tmp_path:
 
 
 def test_a_coordinators_new_account_does_not_avoid_the_rules_of_its_parent(everything: Plugin) -> None:
-    for said in (
+    for answer in (
         everything.submit(account="red-more"),
         everything.submit(default_account="red-more"),
         everything.modify({"account": "red-more"}, {"account": "red"}),
     ):
-        assert not said.accepted
-        assert said.told == [
+        assert not answer.accepted
+        assert answer.told == [
             "Account red-more is not in the inventory of this cluster: submit with an account that is (-A)."
         ]
     assert everything.submit(account="RED").accepted
@@ -355,11 +357,9 @@ def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any],
         optional={"features": st.just("a40"), "account": st.just("overcap"), "time_limit": st.integers(1, 240)},
     ),
 )
-def test_an_ordinary_job_is_not_changed(
-    everything: Plugin, typed: dict[str, Any], rest: dict[str, Any]
-) -> None:
-    said = everything.submit(**{**typed, **rest}, num_tasks=1, min_mem_per_node=GIB, max_nodes=1)
-    assert (said.accepted, said.told, said.set, said.environment) == (True, [], {}, {})
+def test_an_ordinary_job_is_not_changed(everything: Plugin, typed: dict[str, Any], rest: dict[str, Any]) -> None:
+    answer = everything.submit(**{**typed, **rest}, num_tasks=1, min_mem_per_node=GIB, max_nodes=1)
+    assert (answer.accepted, answer.told, answer.set, answer.environment) == (True, [], {}, {})
 
 
 def test_an_error_in_a_rule_refuses_no_job(tmp_path: Path) -> None:
@@ -368,9 +368,9 @@ def test_an_error_in_a_rule_refuses_no_job(tmp_path: Path) -> None:
     start = "function rules.replaced(job, all, partitions)\n"
     assert start in text
     broken = Plugin(text.replace(start, f"{start}  local _ = nil + 1\n"))
-    said = broken.submit(qos="short", environment={"SLURM_EXPORT_ENV": "x=1"})
-    assert (said.accepted, said.told, said.environment) == (True, [], {"SLURM_EXPORT_ENV": "ALL"})
-    assert "replaced: " in said.logged[0]
+    answer = broken.submit(qos="short", environment={"SLURM_EXPORT_ENV": "x=1"})
+    assert (answer.accepted, answer.told, answer.environment) == (True, [], {"SLURM_EXPORT_ENV": "ALL"})
+    assert "replaced: " in answer.logged[0]
     assert broken.modify({"qos": "short"}, UNSET).accepted
 
 
@@ -388,8 +388,8 @@ def test_without_gpus_in_the_cluster_no_job_has_a_lower_priority(
     tmp_path: Path, luas: ModuleType, partition: str | None, lower: bool
 ) -> None:
     asked = plugin(tmp_path, MEMORY, luas, instead=CPU_ONLY)
-    said = asked.submit(partition=partition)
-    assert (said.accepted, said.logged, said.nice is not None) == (True, [], lower)
+    answer = asked.submit(partition=partition)
+    assert (answer.accepted, answer.logged, answer.nice is not None) == (True, [], lower)
     assert asked.submit(partition=partition, shared=2).accepted is not lower
 
 
@@ -466,16 +466,16 @@ def test_gpus_with_bound_cpus_may_exceed_the_maximum_of_cpus(tmp_path: Path) -> 
 @pytest.mark.parametrize("nice", [2147483645, 2147483645 - 22000, 2147461645, 2_000_000_000])
 def test_the_nice_value_never_exceeds_its_maximum(everything: Plugin, nice: int) -> None:
     """Above the limit Slurm wraps around to the smallest value: the job would be the first of all."""
-    said = everything.submit(nice=NICE_OF_0 + nice)
-    assert said.nice is not None
-    assert NICE_OF_0 + nice <= said.nice <= NICE_OF_0 + 2147483645
+    answer = everything.submit(nice=NICE_OF_0 + nice)
+    assert answer.nice is not None
+    assert NICE_OF_0 + nice <= answer.nice <= NICE_OF_0 + 2147483645
 
 
 KIB = 1024
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ({"container": "x" * 4096}, ""),
         ({"container": "x" * 4097}, "--container is too long: at most 4096 bytes."),
@@ -491,8 +491,8 @@ KIB = 1024
     ids=lambda value: value if isinstance(value, str) else str(value)[:40],
 )
 def test_texts_that_slurmctld_keeps_of_each_job_have_a_maximum_length(
-    everything: Plugin, asked: dict[str, Any], told: str
+    everything: Plugin, asked: dict[str, Any], message: str
 ) -> None:
-    said = everything.submit(**asked)
-    assert said.accepted == (not told)
-    assert "".join(said.told).startswith(told)
+    answer = everything.submit(**asked)
+    assert answer.accepted == (not message)
+    assert "".join(answer.told).startswith(message)

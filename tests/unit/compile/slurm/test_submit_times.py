@@ -13,14 +13,14 @@ TOP = "{name: top, kind: department, limits: {group: {gpu: 10}, group_minutes: {
 NONE = "untyped_gpus: refuse"  # a plugin without any other rule that sets something
 
 
-def said(**limits: str) -> dict[str, str]:
+def with_limits(**limits: str) -> dict[str, str]:
     return {RED: f"{RED} limits: {limits['red']}," if "red" in limits else RED}
 
 
 @pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     instead = {
-        **said(red="{group_minutes: {gpu: 90000}}"),
+        **with_limits(red="{group_minutes: {gpu: 90000}}"),
         BLUE: f"{BLUE} limits: {{per_job: {{wall: 3h}}, per_user_minutes: {{cpu: 90000}}}},",
         LONG: f"{LONG} default_time: 2h, qos: [short, long, normal],",
     }
@@ -62,7 +62,7 @@ def test_accounts_without_limits_in_minutes_are_not_changed(minutes: Plugin) -> 
 
 def test_a_partition_without_a_maximum_time_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("endless")
-    text = job_submit_lua(pool(folder, NONE, instead=said(red="{group_minutes: {gpu: 90000}}")))
+    text = job_submit_lua(pool(folder, NONE, instead=with_limits(red="{group_minutes: {gpu: 90000}}")))
     assert text is not None
     assert Plugin(text, partitions={"short": 4294967295}).submit().set == {}
 

@@ -47,22 +47,22 @@ def test_every_node_asks_the_directory(cluster: Cluster) -> None:
     for node in cluster.nodes.values():
         client = {"libnss-sss", "libpam-sss", "sssd-dbus", "sssd-ldap", "sssd-tools"}
         assert client == {name for name in packages_for(cluster, node) if "sss" in name}
-        said = settings(cluster, node.name)
-        assert said["ldap_uri"] == "ldaps://l1.example.org, ldaps://l2.example.org"
-        assert (said["min_id"], said["max_id"]) == ("30000", "39999")
+        values = settings(cluster, node.name)
+        assert values["ldap_uri"] == "ldaps://l1.example.org, ldaps://l2.example.org"
+        assert (values["min_id"], values["max_id"]) == ("30000", "39999")
 
 
 def test_only_members_of_the_accounts_groups_log_in(cluster: Cluster) -> None:
-    said = settings(cluster)
-    assert (said["access_provider"], said["simple_allow_groups"]) == ("simple", "lab-red")
+    values = settings(cluster)
+    assert (values["access_provider"], values["simple_allow_groups"]) == ("simple", "lab-red")
 
 
 def test_names_of_the_cluster_are_never_looked_up_in_the_directory(cluster: Cluster) -> None:
-    said = settings(cluster)
+    values = settings(cluster)
     daemons = {"daemon", "munge", "mysql", "nobody", "slurm", "sshd", "systemd-network", "www-data"}
-    assert set(said["filter_users"].split(", ")) == {"root", "ann"} | daemons
+    assert set(values["filter_users"].split(", ")) == {"root", "ann"} | daemons
     trusted = {"adm", "admin", "disk", "docker", "kvm", "lxd", "render", "root", "shadow", "sudo", "video", "wheel"}
-    assert set(said["filter_groups"].split(", ")) == {"people", "red", "blue"} | trusted
+    assert set(values["filter_groups"].split(", ")) == {"people", "red", "blue"} | trusted
 
 
 def test_no_password_is_in_any_file_and_no_other_user_reads_the_settings(cluster: Cluster) -> None:
@@ -109,11 +109,11 @@ def test_keys_of_users_of_the_node_are_not_looked_up(cluster: Cluster, tmp_path:
     asked.write_text('#!/bin/sh\necho "key of $1"\n')
     asked.chmod(0o755)
     path = f"{tmp_path}:{Path(shutil.which('getent') or '/usr/bin/getent').parent}"
-    said = [
+    outputs = [
         subprocess.run(["sh", program, name], env={"PATH": path}, capture_output=True, text=True, check=True).stdout
         for name in ("root", "u-unknown1")
     ]
-    assert said == ["", "key of u-unknown1\n"]
+    assert outputs == ["", "key of u-unknown1\n"]
 
 
 @pytest.mark.parametrize("text", ["-----BEGIN PRIVATE " + "KEY-----\nx\n", "hello\n"])

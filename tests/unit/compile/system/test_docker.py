@@ -83,7 +83,7 @@ class Purge:
         )
 
     @property
-    def told(self) -> list[str]:
+    def commands(self) -> list[str]:
         path = self.folder / "done"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -108,7 +108,7 @@ def test_only_containers_that_ended_long_ago_are_removed(purge: Purge) -> None:
     purge.containers(*CONTAINERS)
     done = purge.run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert purge.told == ["rm --volumes aaa", "rm --volumes ddd"]
+    assert purge.commands == ["rm --volumes aaa", "rm --volumes ddd"]
     assert done.stdout.splitlines() == [
         "removed container old_one of torch, 30 h old",
         "removed container never_started of torch, 25 h old",
@@ -120,7 +120,7 @@ def test_with_dry_containers_are_only_listed(purge: Purge) -> None:
     purge.containers(*CONTAINERS)
     done = purge.run("--dry")
     assert done.stdout.startswith("would remove container old_one of torch, 30 h old\n")
-    assert (done.returncode, purge.told) == (0, [])
+    assert (done.returncode, purge.commands) == (0, [])
     assert purge.run("--force").returncode == 2
 
 
@@ -129,7 +129,7 @@ def test_a_container_that_cannot_be_removed_is_named_and_the_others_are_removed(
     done = purge.run(keeps="aaa")
     assert done.returncode == 1
     assert done.stderr == "not removed: container old_one of torch, 30 h old: Error: it runs\n"
-    assert purge.told == ["rm --volumes ddd"]
+    assert purge.commands == ["rm --volumes ddd"]
 
 
 def test_if_docker_does_not_answer_no_container_is_removed(purge: Purge) -> None:
@@ -152,7 +152,7 @@ def test_unused_images_are_removed_by_the_day_of_their_download(skynet: Cluster,
     purge.containers(f"ccc|job|running|used|{NEVER}|{ago(99)}|i2", images=images)
     done = purge.run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert purge.told == ["rmi torch:1", "rmi tf:1 tf:2", "rmi i5"]
+    assert purge.commands == ["rmi torch:1", "rmi tf:1 tf:2", "rmi i5"]
 
 
 # Files
@@ -169,9 +169,9 @@ def test_docker_is_on_the_nodes_of_the_inventory_only(skynet: Cluster) -> None:
     assert SUDO not in files
     assert {"docker.io", "docker-cli", "nvidia-container-toolkit"} <= set(packages_for(skynet, skynet.nodes["a40-01"]))
     assert "OnUnitActiveSec=3600s" in files[PURGE_TIMER]
-    said = json.loads(files[SETTINGS])
-    assert said["live-restore"] is True
-    assert said["default-address-pools"] == [{"base": "172.29.0.0/16", "size": 24}]
+    document = json.loads(files[SETTINGS])
+    assert document["live-restore"] is True
+    assert document["default-address-pools"] == [{"base": "172.29.0.0/16", "size": 24}]
 
 
 def test_with_fake_gpus_there_is_no_toolkit(skynet: Cluster) -> None:
@@ -224,9 +224,9 @@ def test_bookworms_package_of_the_daemon_includes_the_command(skynet: Cluster) -
 
 def test_the_daemon_knows_the_toolkit(skynet: Cluster) -> None:
     assert skynet.software.docker
-    said = settings(skynet, skynet.nodes["a40-01"], skynet.software.docker)
-    assert said["runtimes"]["nvidia"]["path"] == "nvidia-container-runtime"
-    assert said["features"] == {"cdi": True}
+    values = settings(skynet, skynet.nodes["a40-01"], skynet.software.docker)
+    assert values["runtimes"]["nvidia"]["path"] == "nvidia-container-runtime"
+    assert values["features"] == {"cdi": True}
 
 
 def test_jobs_have_the_group_that_their_node_gives_them(skynet: Cluster) -> None:

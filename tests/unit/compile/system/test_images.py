@@ -46,7 +46,7 @@ class Images:
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
 
     @property
-    def told(self) -> list[str]:
+    def commands(self) -> list[str]:
         path = self.folder / "done"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -68,11 +68,11 @@ def test_an_image_is_downloaded_once_and_readable_for_all(images: Images) -> Non
     assert file.read_text() == "image of docker://site/a:1\n"
     assert file.stat().st_mode & 0o777 == 0o644
     assert [path.name for path in file.parent.iterdir()] == ["a.sif"], "nothing is left beside it"
-    assert f"cache={file}." in images.told[0], "what is downloaded is on the same disk"
+    assert f"cache={file}." in images.commands[0], "what is downloaded is on the same disk"
     file.write_text("an admin's own")
     assert images.run(row).stdout == ""
     assert file.read_text() == "an admin's own"
-    assert len(images.told) == 1
+    assert len(images.commands) == 1
 
 
 def test_a_failed_download_is_named_and_leaves_no_file(images: Images) -> None:
@@ -97,7 +97,7 @@ def test_no_image_is_written_below_a_directory_that_users_can_change(images: Ima
     done = images.run(*rows)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [f"{file}: users could change where it is put" for _, _, file in rows]
-    assert images.told == []
+    assert images.commands == []
 
 
 @pytest.mark.promise("ARA-032")
@@ -105,7 +105,7 @@ def test_missing_images_of_docker_are_pulled(images: Images) -> None:
     done = images.run(("docker", "here:1", "-"), ("docker", "new:1", "-"), ("docker", "away:1", "-"))
     assert done.returncode == 1
     assert (done.stdout, done.stderr) == ("fetched new:1\n", "away:1: not fetched\n")
-    assert images.told == ["docker pull --quiet new:1", "docker pull --quiet away:1"]
+    assert images.commands == ["docker pull --quiet new:1", "docker pull --quiet away:1"]
 
 
 # The nodes that download each image

@@ -31,10 +31,10 @@ def test_units_of_different_paths_have_different_names(parts: list[str]) -> None
 @pytest.mark.skipif(which("systemd-escape") is None, reason="needs systemd-escape")
 @pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d", "/"])
 def test_systemd_gives_mount_units_the_same_names(path: str) -> None:
-    said = subprocess.run(
+    output = subprocess.run(
         ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
     )
-    assert unit_name(path) == said.stdout.strip()
+    assert unit_name(path) == output.stdout.strip()
 
 
 def test_no_boot_waits_for_a_server() -> None:

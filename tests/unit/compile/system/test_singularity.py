@@ -110,11 +110,11 @@ class Shell:
 )
 def test_each_user_has_a_private_temporary_directory(scratch: str, there: str, tmp_path: Path) -> None:
     shell = Shell(tmp_path, scratch)
-    said = [
+    expected = [
         f"APPTAINER_CACHEDIR='{there}/.singularity/cache'",
         f"APPTAINER_TMPDIR='{there}/.singularity/tmp'",
     ]
-    assert shell.variables(os.getuid()).splitlines() == said
+    assert shell.variables(os.getuid()).splitlines() == expected
     assert (tmp_path / f"{there[1:]}/.singularity").stat().st_mode & 0o777 == 0o700
 
 

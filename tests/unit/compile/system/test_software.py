@@ -22,11 +22,11 @@ INSTALLER = CondaInstaller(url="https://a.example.org/conda.sh", sha256="ab" * 3
 def calls(text: str) -> list[tuple[str, ...]]:
     """Return the calls of Lmod's functions when a module file is run."""
     lua = lua54.LuaRuntime()
-    told: list[tuple[str, ...]] = []
+    recorded: list[tuple[str, ...]] = []
     for name in ("whatis", "help", "conflict", "depends_on", "prepend_path", "setenv"):
-        lua.globals()[name] = lambda *values, name=name: told.append((name, *values))
+        lua.globals()[name] = lambda *values, name=name: recorded.append((name, *values))
     lua.execute(text)
-    return [call for call in told if call[0] not in ("whatis", "help")]
+    return [call for call in recorded if call[0] not in ("whatis", "help")]
 
 
 @pytest.fixture(scope="module")

@@ -210,9 +210,9 @@ def test_a_path_below_the_mountpoint_of_a_pool_is_its_dataset(pool: str, steps: 
 
 @given(number=st.integers(0, 999), unit=st.sampled_from(" KMGTP"))
 def test_sizes_are_written_in_bytes(number: int, unit: str) -> None:
-    told = plain("refquota", f"{number}{unit.strip()}")
-    assert int(told) == number * 1024 ** " KMGTP".index(unit)
-    assert plain("refquota", told) == told
+    value = plain("refquota", f"{number}{unit.strip()}")
+    assert int(value) == number * 1024 ** " KMGTP".index(unit)
+    assert plain("refquota", value) == value
 
 
 @given(name=st.sampled_from(sorted(OF_DATASETS)), data=st.data())
@@ -223,7 +223,7 @@ def test_every_allowed_value_has_one_normal_form(name: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "printed"),
     [
         *((name, "2M", "2097152") for name in ("quota", "refquota", "reservation", "refreservation", "volsize")),
         *((name, "16K", "16384") for name in ("recordsize", "special_small_blocks")),
@@ -245,5 +245,5 @@ def test_every_allowed_value_has_one_normal_form(name: str, data: st.DataObject)
         ("site:owner", "1M", "1M"),
     ],
 )
-def test_values_as_zfs_prints_them(name: str, value: str, told: str) -> None:
-    assert plain(name, value) == told
+def test_values_as_zfs_prints_them(name: str, value: str, printed: str) -> None:
+    assert plain(name, value) == printed

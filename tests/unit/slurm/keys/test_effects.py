@@ -15,7 +15,7 @@ PartitionName=all Nodes=gpu-[1-2] MaxTime=10
 """
 
 
-def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str = "slurm.conf") -> dict[str, str]:
+def effects_of(old: str, new: str, version: str = "24.11", text: str = OLD, file: str = "slurm.conf") -> dict[str, str]:
     assert old in text
     return {str(place): effect for place, effect in changed(file, text, text.replace(old, new), version).items()}
 
@@ -35,7 +35,7 @@ def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str 
     ],
 )
 def test_comments_blanks_order_and_folding_have_no_effect(old: str, new: str, version: str) -> None:
-    assert said(old, new, version) == {}
+    assert effects_of(old, new, version) == {}
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,23 @@ def test_comments_blanks_order_and_folding_have_no_effect(old: str, new: str, ve
     ],
 )  # fmt: skip
 def test_a_changed_key_is_named_with_its_effect(old: str, new: str, expected: dict[str, tuple[str, str]]) -> None:
-    assert said(old, new, "22.05") == {name: both[0] for name, both in expected.items()}
-    assert said(old, new, "24.11") == said(old, new, "26.05") == {name: both[1] for name, both in expected.items()}
+    assert effects_of(old, new, "22.05") == {name: both[0] for name, both in expected.items()}
+    assert (
+        effects_of(old, new, "24.11")
+        == effects_of(old, new, "26.05")
+        == {name: both[1] for name, both in expected.items()}
+    )
 
 
 def test_keys_of_other_files_have_their_effects() -> None:
-    assert said("a", "b", text="a", file="job_submit.lua") == {"its text": "nothing"}
-    assert said("Debug", "LogFile=/x\nDebug", text="DebugLevel=info", file="slurmdbd.conf") == {"LogFile": "reload"}
-    assert said("6819", "6820", text="DbdPort=6819", file="slurmdbd.conf") == {"DbdPort": "slurmdbd"}
+    assert effects_of("a", "b", text="a", file="job_submit.lua") == {"its text": "nothing"}
+    assert effects_of("Debug", "LogFile=/x\nDebug", text="DebugLevel=info", file="slurmdbd.conf") == {
+        "LogFile": "reload"
+    }
+    assert effects_of("6819", "6820", text="DbdPort=6819", file="slurmdbd.conf") == {"DbdPort": "slurmdbd"}
     gres = "NodeName=gpu-1 Name=gpu File=/dev/nvidia0"
-    assert set(said("0", "1", text=gres, file="gres.conf").values()) == {"reconfigure"}
-    assert set(said("0", "1", "22.05", gres, "gres.conf").values()) == {"slurmctld slurmd"}
+    assert set(effects_of("0", "1", text=gres, file="gres.conf").values()) == {"reconfigure"}
+    assert set(effects_of("0", "1", "22.05", gres, "gres.conf").values()) == {"slurmctld slurmd"}
     assert effect("acct_gather.conf", "global", "Any", "24.11") == "slurmctld"
 
 
