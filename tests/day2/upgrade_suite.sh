@@ -1,6 +1,6 @@
 #!/bin/sh
-# Has apt know the Slurm of Debian's next release, as an admin would: from the node's own mirror, and nothing else than
-# Slurm and the library that it does not run without. By their sources: patterns of names cost apt twice the time.
+# Adds the Slurm of Debian's next release to apt, as an admin would: from the node's mirror, and only Slurm with the
+# library that it requires. Pinned by source package: patterns of names take apt twice the time.
 
 set -eu
 mirror=$(grep -oE 'https?://[^ ]+' /etc/apt/sources.list | grep -v security | head -n 1)

@@ -17,7 +17,7 @@ from tests.operations.test_operation_cases import CASES, changes_of
 #: The kind, a case, an item in it, the wanted and actual values, and the lines of the plan.
 SHOWN = [
     (Kind.FILE, "files.put/file_differs", "/etc/a", "new", "old", ["-old", "+new"]),
-    (Kind.LINK, "files.put/one_link_is_gone", "/srv/o'dd", "/a b", "absent", ["link to /a b"]),
+    (Kind.LINK, "files.put/missing_link", "/srv/o'dd", "/a b", "absent", ["link to /a b"]),
     (Kind.SERVICE, "service.running/plan_knows_what_will_be_written", "slurmctld.service",
      "runs with /etc/slurm/slurm.conf", "runs with an older /etc/slurm/slurm.conf",
      ["/etc/slurm/slurm.conf: will change"]),
@@ -27,7 +27,7 @@ SHOWN = [
     (Kind.PACKAGE, "packages.installed/version", "jq", "present", "absent", []),
     (Kind.USER, "users.users/new_and_changed", "user bob", "shell=/bin/zsh", "shell=/bin/bash",
      ["shell: /bin/bash becomes /bin/zsh"]),
-    (Kind.MOUNT, "mounts.mounted/options_that_a_remount_gives", "/srv/a", "Options=hard,rw,nofail, with rw,rw",
+    (Kind.MOUNT, "mounts.mounted/options_that_a_remount_sets", "/srv/a", "Options=hard,rw,nofail, with rw,rw",
      "Options=hard,ro,nofail, without rw,rw", ["+Options=hard,rw,nofail", "remounted with rw,rw"]),
     (Kind.ZFS, "zfs.datasets/changed_by_hand", "tank/kira quota", "50G", "20G", ["20G becomes 50G"]),
     (Kind.ACCOUNTING, "accounting.entities/add_and_modify", "account lab", "GrpTRES=none", "GrpTRES=gres/gpu=32",
