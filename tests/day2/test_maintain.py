@@ -91,7 +91,7 @@ def maintain(inventory: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def heard(run: subprocess.Popen[str]) -> tuple[threading.Thread, list[str]]:
+def listening(run: subprocess.Popen[str]) -> tuple[threading.Thread, list[str]]:
     """Return a thread that reads the standard error of a run until it ends, and the lines read so far."""
     lines: list[str] = []
 
@@ -110,7 +110,7 @@ def nodes(testbed: Testbed) -> dict[str, tuple[str, str]]:
     return {name: (state, reason) for name, state, reason in rows}
 
 
-def out(testbed: Testbed) -> set[str]:
+def drained_nodes(testbed: Testbed) -> set[str]:
     """Return the nodes that maintenance has drained."""
     return {
         name
@@ -154,7 +154,7 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
 
     def seen() -> set[str]:
         nonlocal most
-        found = out(testbed)
+        found = drained_nodes(testbed)
         most = max(most, len(found))
         return found
 
@@ -184,7 +184,7 @@ def test_a_driver_is_rolled_out_two_nodes_at_a_time_and_continues_after_kills(te
         assert nodes(testbed)["gpu-4"] == ("drained", "disk is replaced"), moments
 
     stopped = maintain(copy, "--nodes", "@compute", "--at-most", "2")
-    listener, lines = heard(stopped)
+    listener, lines = listening(stopped)
     until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: f"{nodes(testbed)} {lines}")
     until(lambda: seen() == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
     # the nodes before it may already be done: this node must be in progress, too, before the run is stopped

@@ -70,14 +70,14 @@ def jobs(testbed: Testbed) -> str:
 
 
 @pytest.fixture(scope="module")
-def known(testbed: Testbed) -> None:
+def newer_release(testbed: Testbed) -> None:
     """Make the new release available to apt on all nodes."""
     script = (Path(__file__).parent / "upgrade_suite.sh").read_text()
     for node in testbed.cluster.nodes:
         testbed.out(node, "sh -s", text=script)
 
 
-def wants(testbed: Testbed, version: str) -> None:
+def set_release(testbed: Testbed, version: str) -> None:
     """Change the one line of the inventory."""
     (testbed.inventory / "inventory.yml").write_text(INVENTORY.replace('version: "24.11"', f'version: "{version}"'))
 
@@ -97,11 +97,11 @@ def history(testbed: Testbed) -> str:
     return testbed.out(HEAD, ENDED)
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("newer_release")
 def test_a_slurmdbd_that_fails_with_its_converted_database_is_rolled_back(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)
     testbed.out(HEAD, f"mkdir -p {FAILING.rpartition('/')[0]}; cat > {FAILING}; systemctl daemon-reload", text=FAIL)
-    wants(testbed, "26.05")
+    set_release(testbed, "26.05")
     code, printed = upgrade(testbed)
     assert code == 1, printed
     assert "rolling back slurmdbd and its database" in printed
@@ -111,7 +111,7 @@ def test_a_slurmdbd_that_fails_with_its_converted_database_is_rolled_back(testbe
     assert history(testbed) == before
     assert testbed.out(HEAD, "slurmdbd -V") == testbed.out(HEAD, "slurmctld -V")
     assert testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").count("aside") == 1
-    wants(testbed, "24.11")
+    set_release(testbed, "24.11")
     assert testbed.plan() == (0, {})
     testbed.out(HEAD, f"rm {FAILING}; systemctl daemon-reload")
 
@@ -139,7 +139,7 @@ MOMENTS: dict[str, Callable[[Testbed], bool]] = {
 }
 
 
-def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> bool:
+def kill_at(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> bool:
     """Start or continue the command, and kill it at the moment; return False if it has ended before."""
     command = [sys.executable, "-m", "gpupool", "upgrade", str(testbed.inventory), "--on", "testbed", "--yes"]
     with (
@@ -154,12 +154,12 @@ def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -
     return ended is None
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("newer_release")
 def test_jobs_run_through_an_upgrade_that_is_killed_repeatedly(testbed: Testbed, jobs: str) -> None:
-    wants(testbed, "26.05")
+    set_release(testbed, "26.05")
     before = history(testbed)
     # a step begun on a node ends there without the run, so a moment may be over before the next run reaches it
-    assert sum(killed(testbed, moment, is_there) for moment, is_there in MOMENTS.items()) >= 2
+    assert sum(kill_at(testbed, moment, is_there) for moment, is_there in MOMENTS.items()) >= 2
     code, printed = upgrade(testbed)
     assert code == 0, printed
     assert releases(testbed) == {"26.05"}

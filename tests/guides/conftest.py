@@ -5,7 +5,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 # shared assertions show their values when they fail
-pytest.register_assert_rewrite("tests.guides.stands")
+pytest.register_assert_rewrite("tests.guides.deployed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

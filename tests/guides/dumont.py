@@ -33,7 +33,7 @@ def install(testbed: Testbed, node: str) -> None:
     testbed.out(node, "mkdir -p /opt/sdumont/cudnn/8.2_cuda-11.1/lib64")
 
 
-def mine(testbed: Testbed, command: str, text: str = "", user: str = ME) -> str:
+def in_scratch(testbed: Testbed, command: str, text: str = "", user: str = ME) -> str:
     """Return the output of a command in the user's scratch."""
     return testbed.out(LOGIN, f"cd /scratch/*/{user} && {command}", user, text)
 

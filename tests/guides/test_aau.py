@@ -11,7 +11,7 @@ import pytest
 from pace import until
 
 from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, long_name
-from tests.guides.stands import Stands
+from tests.guides.deployed import Deployed
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed
 
@@ -409,7 +409,7 @@ def test_a_job_with_a_gpu_may_wait_for_memory(cloud: Testbed, front: Terminal) -
 # The cluster itself
 
 
-class TestItStands(Stands):
+class TestDeployedCluster(Deployed):
     @pytest.fixture
     def testbed(self, cloud: Testbed) -> Testbed:
         return cloud

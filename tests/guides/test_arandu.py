@@ -12,7 +12,7 @@ import pytest
 from inventories import INVENTORY
 from pace import until
 
-from tests.guides.stands import PutsBack
+from tests.guides.deployed import DeployedWithRepair
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool, up
 from tests.testbed.containers import JUPYTER, make_image
@@ -38,7 +38,7 @@ def arandu() -> Iterator[Testbed]:
     gpupool("testbed", "down", inventory)
 
 
-class TestItStands(PutsBack):
+class TestDeployedCluster(DeployedWithRepair):
     @pytest.fixture
     def testbed(self, arandu: Testbed) -> Testbed:
         return arandu

@@ -14,7 +14,7 @@ import pytest
 from inventories import INVENTORY
 from pace import until
 
-from tests.guides.stands import Stands
+from tests.guides.deployed import Deployed
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, docker, gpupool, up
 
@@ -312,7 +312,7 @@ def test_powered_down_nodes_are_no_error_for_the_admin(off: Testbed) -> None:
     assert not any(is_on(off, node) for node in ALL)
 
 
-class TestItStands(Stands):
+class TestDeployedCluster(Deployed):
     """The tests of every cluster, while the nodes are off."""
 
     @pytest.fixture

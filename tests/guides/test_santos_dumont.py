@@ -12,6 +12,7 @@ import pytest
 from logging_in import change_password, connected
 from pace import until
 
+from tests.guides.deployed import Deployed
 from tests.guides.dumont import (
     COLLEAGUE,
     CONTROLLER,
@@ -23,10 +24,9 @@ from tests.guides.dumont import (
     SCRATCH,
     SERVER,
     STRANGER,
-    mine,
+    in_scratch,
     to_the_past,
 )
-from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 from tests.testbed.test_jobs import PROBE
@@ -87,11 +87,11 @@ def test_files_are_copied_to_scratch_and_logs_back(dumont: Testbed, login: Termi
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
     dumont.out(LOGIN, "rm experiments/old", ME)
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
-    assert mine(dumont, "ls experiments") == "job.py"
-    assert mine(dumont, "srun -p nvidia_dev ls experiments") == "job.py"
+    assert in_scratch(dumont, "ls experiments") == "job.py"
+    assert in_scratch(dumont, "srun -p nvidia_dev ls experiments") == "job.py"
     for queue in ("nvidia_dev", "sequana_gpu_dev", "gdl"):
-        assert mine(dumont, f"srun -p {queue} sh -c 'ls /prj/{PROJECT} || echo none'") == "none"
-    mine(dumont, "mkdir -p logs && touch logs/made")
+        assert in_scratch(dumont, f"srun -p {queue} sh -c 'ls /prj/{PROJECT} || echo none'") == "none"
+    in_scratch(dumont, "mkdir -p logs && touch logs/made")
     login.type("rsync -rUv $SCRATCH/logs logs", r"total size is[\s\S]*\$ \Z")
     assert dumont.out(LOGIN, "ls logs/logs", ME) == "made"
 
@@ -102,15 +102,15 @@ def test_old_files_are_purged_from_scratch_and_homes_are_kept(dumont: Testbed) -
     settings = "/etc/gpupool/usage.json"
     dumont.out(SERVER, f'rm -f /var/lib/gpupool/purge/*; sed -i.kept \'s/"seconds": 5184000/"seconds": 5/\' {settings}')
     try:
-        mine(dumont, "mkdir -p aged && touch aged/old && touch ~/precious && sleep 6 && touch aged/new")
+        in_scratch(dumont, "mkdir -p aged && touch aged/old && touch ~/precious && sleep 6 && touch aged/new")
         listed = dumont.out(SERVER, "gpupool-purge --dry")
         assert re.search(r"would remove .*/aged/old$", listed, re.M), listed
         for names in (["new", "old"], ["new"]):
-            mine(dumont, "touch aged/new")
+            in_scratch(dumont, "touch aged/new")
             dumont.out(SERVER, "systemctl start gpupool-purge")
-            assert mine(dumont, "ls aged").split() == names, "the first run only lists"
+            assert in_scratch(dumont, "ls aged").split() == names, "the first run only lists"
         assert dumont.out(LOGIN, "ls ~/precious", ME)
-        assert mine(dumont, "pwd") == SCRATCH, "a user's directory stays"
+        assert in_scratch(dumont, "pwd") == SCRATCH, "a user's directory stays"
     finally:
         dumont.out(SERVER, f"mv {settings}.kept {settings}")
 
@@ -141,7 +141,7 @@ def test_a_queue_has_its_time_limit_size_and_nodes(
     assert f" MaxTime={wall} " in shown
     assert f" MaxNodes={nodes} " in shown
     assert dumont.out(LOGIN, f"sinfo -h -p {queue} -n {node} -o '%c %G'", ME) == has
-    assert mine(dumont, f"srun -p {queue} -w {node} hostname") == node
+    assert in_scratch(dumont, f"srun -p {queue} -w {node} hostname") == node
     refused = dumont.run(LOGIN, f"cd {SCRATCH} && sbatch -p {queue} -N {nodes + 1} --wrap true", ME)
     assert re.search("Node count specification invalid|More processors requested", refused.stderr), refused.stderr
 
@@ -159,9 +159,9 @@ def test_a_job_must_name_its_queue(dumont: Testbed, login: Terminal) -> None:
 
 @pytest.mark.promise("SDU-013", "SDU-031", "SDU-032", "SDU-033", "SDU-043")
 def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) -> None:
-    holds = mine(dumont, "sbatch --parsable -p nvidia -N 2 --exclusive -o /dev/null --wrap 'sleep 600'")
+    holds = in_scratch(dumont, "sbatch --parsable -p nvidia -N 2 --exclusive -o /dev/null --wrap 'sleep 600'")
     dumont.wait_for(holds, "RUNNING")
-    mine(dumont, "cat > experiment.py", "print('it ran')\n")
+    in_scratch(dumont, "cat > experiment.py", "print('it ran')\n")
     login.type("cd $SCRATCH")
     pending = login.type("salloc --nodes=1 -p nvidia_dev -J mine --exclusive", "queued and waiting for resources")
     assert re.search(r"salloc: Pending job allocation (\d+)", pending)
@@ -191,7 +191,7 @@ def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) 
 @pytest.mark.promise("SDU-031")
 def test_nodes_trust_a_head_about_its_users_and_no_user(dumont: Testbed) -> None:
     """ssh from the head needs no password, as nodes have neither homes nor keys."""
-    job = mine(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
+    job = in_scratch(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
     nodes = dumont.wait_for(job, "RUNNING")
     assert nodes["NumNodes"] == "2"
     try:
@@ -209,11 +209,11 @@ def test_nodes_trust_a_head_about_its_users_and_no_user(dumont: Testbed) -> None
 
 @pytest.mark.promise("SDU-050")
 def test_an_exclusive_job_sees_all_gpus_and_a_step_those_requested(dumont: Testbed) -> None:
-    mine(dumont, "cat > probe.sh && chmod 755 probe.sh", f"#!/bin/bash\n{PROBE}\n")
+    in_scratch(dumont, "cat > probe.sh && chmod 755 probe.sh", f"#!/bin/bash\n{PROBE}\n")
     steps = "./probe.sh; echo step; srun -n 1 ./probe.sh; echo asked; srun -n 1 --gres=gpu:1 ./probe.sh"
-    job = mine(dumont, f"sbatch --parsable -p gdl --exclusive -o probed --wrap '{steps}'")
+    job = in_scratch(dumont, f"sbatch --parsable -p gdl --exclusive -o probed --wrap '{steps}'")
     dumont.wait_for(job, "COMPLETED")
-    batch, step, asked = re.split(r"step|asked", mine(dumont, "cat probed"))
+    batch, step, asked = re.split(r"step|asked", in_scratch(dumont, "cat probed"))
     for text, opened in ((batch, 8), (step, 0), (asked, 1)):
         assert [line.split()[0] for line in text.split("\n") if line].count("ENXIO") == opened, text
 
@@ -221,10 +221,10 @@ def test_an_exclusive_job_sees_all_gpus_and_a_step_those_requested(dumont: Testb
 @pytest.mark.promise("SDU-014", "SDU-057")
 def test_packages_of_pip_are_kept_in_scratch(dumont: Testbed) -> None:
     """Without downloading a package: a module is written where pip puts a user's own."""
-    where = mine(dumont, "srun -p nvidia_dev python3 -m site --user-site")
+    where = in_scratch(dumont, "srun -p nvidia_dev python3 -m site --user-site")
     assert where.startswith(f"{SCRATCH}/.local/lib/python3")
-    mine(dumont, f"srun -p nvidia_dev sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
-    assert mine(dumont, "srun -p sequana_gpu python3 -c 'import fixture; print(fixture.made)'") == "7"
+    in_scratch(dumont, f"srun -p nvidia_dev sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
+    assert in_scratch(dumont, "srun -p sequana_gpu python3 -c 'import fixture; print(fixture.made)'") == "7"
 
 
 # Enqueueing experiments
@@ -270,8 +270,8 @@ def test_an_experiment_is_queued_from_scratch(dumont: Testbed, login: Terminal) 
     job = submitted(login.type("sbatch runners/cityscapes.sh"))
     node = dumont.wait_for(job, "COMPLETED")["NodeList"]
     rest = "with dataset=cityscapes extra=true"
-    assert mine(dumont, f"cat slurm-{job}.out").splitlines() == [node, f"train {rest}", f"evaluate {rest}"]
-    assert mine(dumont, "srun -p nvidia_dev nodeset -e 'sdumont[4000-4001]'") == "sdumont4000 sdumont4001"
+    assert in_scratch(dumont, f"cat slurm-{job}.out").splitlines() == [node, f"train {rest}", f"evaluate {rest}"]
+    assert in_scratch(dumont, "srun -p nvidia_dev nodeset -e 'sdumont[4000-4001]'") == "sdumont4000 sdumont4001"
 
 
 # The queue gdl
@@ -304,7 +304,7 @@ python experiment.py
 @pytest.mark.promise("SDU-040", "SDU-041")
 def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
     for name in ("script", "experiment"):
-        mine(dumont, f"mkdir -p teste-gdl; cat > teste-gdl/{name}.py", "print('very deep')\n")
+        in_scratch(dumont, f"mkdir -p teste-gdl; cat > teste-gdl/{name}.py", "print('very deep')\n")
     login.type("cd $SCRATCH")
     login.type("salloc --nodes=1 -p gdl -J GDL-teste --exclusive", "Granted job allocation")
     granted = login.wait_for_salloc()
@@ -317,10 +317,10 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
     assert "\nvery deep\n" in login.type("python script.py")
     login.type("exit", BACK)
     login.type("exit", ENDED)
-    mine(dumont, "cat > experiment.srm", EXPERIMENT)
+    in_scratch(dumont, "cat > experiment.srm", EXPERIMENT)
     job = submitted(login.type("sbatch experiment.srm"))
     dumont.wait_for(job, "COMPLETED")
-    assert mine(dumont, f"cat slurm-{job}.out").splitlines() == [GDL, GDL, "very deep"]
+    assert in_scratch(dumont, f"cat slurm-{job}.out").splitlines() == [GDL, GDL, "very deep"]
 
 
 # Reports
@@ -328,10 +328,10 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
 
 @pytest.mark.promise("SDU-044", "SDU-046", "SDU-047", "SDU-048", "SDU-060", "SDU-061")
 def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
-    late = mine(dumont, "sbatch --parsable -p nvidia_dev -t 1 --exclusive -o /dev/null --wrap 'sleep 600'")
-    good = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap true")
-    bad = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 3; false'", user=COLLEAGUE)
-    stopped = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 600'")
+    late = in_scratch(dumont, "sbatch --parsable -p nvidia_dev -t 1 --exclusive -o /dev/null --wrap 'sleep 600'")
+    good = in_scratch(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap true")
+    bad = in_scratch(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 3; false'", user=COLLEAGUE)
+    stopped = in_scratch(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 600'")
     dumont.wait_for(stopped, "RUNNING")
     dumont.out(LOGIN, f"scancel {stopped}", ME)
     for job, state in ((good, "COMPLETED"), (bad, "FAILED"), (stopped, "CANCELLED"), (late, "TIMEOUT")):
@@ -361,7 +361,7 @@ def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
 # The cluster itself
 
 
-class TestItStands(Stands):
+class TestDeployedCluster(Deployed):
     @pytest.fixture
     def testbed(self, dumont: Testbed) -> Testbed:
         return dumont

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
-from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, mine, to_the_past
+from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, in_scratch, to_the_past
 from tests.testbed.cluster import Testbed
 
 HOUR = 3600
@@ -62,7 +62,7 @@ def test_an_exclusive_job_has_and_pays_for_the_whole_node(
     dumont: Testbed, queue: str, cpus: int, gpus: int, price: int
 ) -> None:
     before = table(dumont)["used"]
-    job = mine(dumont, f"sbatch --parsable -p {queue} --exclusive -o /dev/null --wrap 'true'")
+    job = in_scratch(dumont, f"sbatch --parsable -p {queue} --exclusive -o /dev/null --wrap 'true'")
     tres = dumont.wait_for(job, "COMPLETED")["AllocTRES"]
     for part in (f"cpu={cpus}", f"billing={price}", f"gres/gpu={gpus}"):
         assert part in tres.split(","), tres
@@ -78,7 +78,7 @@ def test_a_budget_of_ten_suffices_for_nine_and_not_for_eleven(ten: Testbed) -> N
     match = re.search(REFUSED, refused(ten, f"sbatch {NODE} -t 19 --wrap true"))
     assert match
     assert (round(float(match[1])), float(match[3])) == (10, 11.4)
-    job = mine(ten, f"sbatch --parsable {NODE} -t 15 --wrap 'sleep 600'")
+    job = in_scratch(ten, f"sbatch --parsable {NODE} -t 15 --wrap 'sleep 600'")
     ten.wait_for(job, "RUNNING")
     assert table(ten)["running"] + table(ten)["used"] == pytest.approx(9 + ten_used(ten), abs=0.02)
     refresh(ten)
@@ -119,11 +119,11 @@ def test_the_largest_possible_cost_of_a_job_counts(ten: Testbed, options: str, c
 @pytest.mark.promise("SDU-027")
 def test_no_change_of_a_job_avoids_the_budget(ten: Testbed) -> None:
     """A change that the plugin cannot price, as that of an exclusive job, is accepted, and the job never starts."""
-    shared = mine(ten, "sbatch --parsable -H -p nvidia -n 24 -t 10 -o /dev/null --wrap true")
+    shared = in_scratch(ten, "sbatch --parsable -H -p nvidia -n 24 -t 10 -o /dev/null --wrap true")
     assert re.search(REFUSED, refused(ten, f"scontrol update job={shared} timelimit=40"))
-    whole = mine(ten, f"sbatch --parsable -H {NODE} -t 10 --wrap true")
-    mine(ten, f"scontrol update job={whole} timelimit=40")
-    mine(ten, f"scontrol release {whole}")
+    whole = in_scratch(ten, f"sbatch --parsable -H {NODE} -t 10 --wrap true")
+    in_scratch(ten, f"scontrol update job={whole} timelimit=40")
+    in_scratch(ten, f"scontrol release {whole}")
     ten.wait_for(whole, "PENDING", "AssocGrpBillingMinutes")
 
 
@@ -131,7 +131,7 @@ def test_no_change_of_a_job_avoids_the_budget(ten: Testbed) -> None:
 def test_slurm_itself_enforces_the_budget_without_the_plugins_file(ten: Testbed) -> None:
     ten.out(CONTROLLER, "systemctl stop gpupool-budgets.timer && rm /run/gpupool-budgets/budgets")
     try:
-        job = mine(ten, f"sbatch --parsable {NODE} -t 19 --wrap true")
+        job = in_scratch(ten, f"sbatch --parsable {NODE} -t 19 --wrap true")
         ten.wait_for(job, "PENDING", "AssocGrpBillingMinutes")
     finally:
         ten.out(CONTROLLER, "systemctl start gpupool-budgets.timer")
@@ -150,15 +150,15 @@ def test_a_coordinator_divides_the_budget_and_cannot_raise_it(ten: Testbed) -> N
         refused(ten, f"sacctmgr -i {attempt}")
         assert table(ten) == used, attempt
     share = f"sacctmgr -i modify user {COLLEAGUE} where account={PROJECT} set GrpTRESMins=billing="
-    mine(ten, f"sacctmgr -i add account part parent={PROJECT}; sacctmgr -i add user {ME} account=part")
+    in_scratch(ten, f"sacctmgr -i add account part parent={PROJECT}; sacctmgr -i add user {ME} account=part")
     try:
-        mine(ten, f"{share}{-int(-table_used(ten, COLLEAGUE) * 60 // 1) + 120}")
+        in_scratch(ten, f"{share}{-int(-table_used(ten, COLLEAGUE) * 60 // 1) + 120}")
         refresh(ten)
         assert "User usuario2 has 2.0" in refused(ten, f"sbatch {NODE} -t 5 --wrap true", COLLEAGUE)
         # an account below the project's is charged to the project, too
         assert re.search(REFUSED, refused(ten, f"sbatch -A part {NODE} -t 19 --wrap true"))
         used = table(ten)["used"]
-        ten.wait_for(mine(ten, f"sbatch --parsable -A part {NODE} -t 1 --wrap 'sleep 3'"), "COMPLETED")
+        ten.wait_for(in_scratch(ten, f"sbatch --parsable -A part {NODE} -t 1 --wrap 'sleep 3'"), "COMPLETED")
         until(lambda: table(ten)["used"] > used, "the job is charged to the project")
         used = table(ten)["used"]
     finally:
@@ -185,7 +185,7 @@ def test_a_budget_is_raised_in_the_inventory(ten: Testbed) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert table(ten)["limit"] == 100_000
     refresh(ten)
-    ten.wait_for(mine(ten, f"sbatch --parsable {NODE} -t 19 --wrap true"), "COMPLETED")
+    ten.wait_for(in_scratch(ten, f"sbatch --parsable {NODE} -t 19 --wrap true"), "COMPLETED")
     assert ten.plan("--limit", CONTROLLER) == (0, {})
 
 
@@ -193,7 +193,9 @@ def test_a_budget_is_raised_in_the_inventory(ten: Testbed) -> None:
 def test_sreport_and_our_table_agree_to_the_hundredth(dumont: Testbed) -> None:
     dumont.end_jobs()
     both = ((ME, f"{NODE} -t 5"), (COLLEAGUE, "-p gdl --exclusive -t 5 -o /dev/null"))
-    for job in [mine(dumont, f"sbatch --parsable {command} --wrap 'sleep 20'", user=user) for user, command in both]:
+    for job in [
+        in_scratch(dumont, f"sbatch --parsable {command} --wrap 'sleep 20'", user=user) for user, command in both
+    ]:
         dumont.wait_for(job, "COMPLETED")
     to_the_past(dumont)
     command = "sreport -nP -t seconds -T billing cluster AccountUtilizationByUser start=2021-06-01 end=now"

@@ -40,7 +40,7 @@ def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.T
 
 
 @pytest.fixture
-def own(twin: Twin) -> Iterator[list[Reservation]]:
+def wanted(twin: Twin) -> Iterator[list[Reservation]]:
     """The reservations of the inventory; none is left afterwards."""
     yield reservations(twin.cluster)
     end_jobs(twin)
@@ -75,11 +75,11 @@ def now_from(twin: Twin, hours: int) -> str:
     return (moment + timedelta(hours=hours)).replace(microsecond=0).isoformat()
 
 
-def test_a_second_run_has_nothing_to_do(twin: Twin, own: list[Reservation]) -> None:
-    first = reconcile(twin, own)
+def test_a_second_run_has_nothing_to_do(twin: Twin, wanted: list[Reservation]) -> None:
+    first = reconcile(twin, wanted)
     assert set(first.changes) == {"reservation course", "reservation power-works"}
     assert first.over == ["past"]
-    second = reconcile(twin, own)
+    second = reconcile(twin, wanted)
     assert (second.changes, second.strange) == ({}, []), twin.run("scontrol -o show reservation").out
     live = state(twin).live["course"]
     assert (live.every, live.start.strftime("%A %H:%M"), live.free_after) == ("WEEKLY", "Monday 10:00", 1800)
@@ -87,11 +87,11 @@ def test_a_second_run_has_nothing_to_do(twin: Twin, own: list[Reservation]) -> N
     later = (live.start + timedelta(days=7)).isoformat()
     twin.do(f"scontrol update ReservationName=course StartTime={later} Duration=120", "a week later")
     assert state(twin).live["course"].start == datetime.fromisoformat(later)
-    assert reconcile(twin, own).changes == {}
+    assert reconcile(twin, wanted).changes == {}
 
 
-def test_only_jobs_of_its_accounts_run_in_it(twin: Twin, own: list[Reservation]) -> None:
-    course = replace(own[0], start=now_from(twin, -1), every="", flags=(), free_after=0)
+def test_only_jobs_of_its_accounts_run_in_it(twin: Twin, wanted: list[Reservation]) -> None:
+    course = replace(wanted[0], start=now_from(twin, -1), every="", flags=(), free_after=0)
     assert reconcile(twin, [course]).changes
     assert reconcile(twin, [course]).changes == {}, "it was made when it had begun"
     until(lambda: "State=ACTIVE" in twin.run("scontrol -o show reservation course").out, "it begins")
@@ -114,27 +114,27 @@ def test_only_jobs_of_its_accounts_run_in_it(twin: Twin, own: list[Reservation])
     assert state(twin).live == {}
 
 
-def test_a_reservation_of_an_admin_is_kept(twin: Twin, own: list[Reservation]) -> None:
+def test_a_reservation_of_an_admin_is_kept(twin: Twin, wanted: list[Reservation]) -> None:
     mine = "StartTime=2095-03-05T10:00:00 Duration=60 Nodes=gpu-2 Users=root"
-    twin.do(f"scontrol create reservation ReservationName=mine {mine} Flags=MAINT", "a person's own")
+    twin.do(f"scontrol create reservation ReservationName=mine {mine} Flags=MAINT", "an admin's reservation")
     twin.do(f"scontrol create reservation ReservationName=power-works {mine} Flags=MAINT", "of the same name")
     before = state(twin).live
-    todo = reconcile(twin, own)
+    todo = reconcile(twin, wanted)
     assert todo.strange == ["power-works"]
     reconcile(twin, [])
     assert state(twin).live == before, "the course has come and gone"
 
 
-def test_an_identical_reservation_of_an_admin_becomes_gpupools(twin: Twin, own: list[Reservation]) -> None:
-    reconcile(twin, own)
+def test_an_identical_reservation_of_an_admin_becomes_gpupools(twin: Twin, wanted: list[Reservation]) -> None:
+    reconcile(twin, wanted)
     twin.do("rm /var/lib/gpupool/reservations", "a controller that was installed anew")
-    assert not reconcile(twin, own).strange
-    assert reconcile(twin, own).changes == {}
+    assert not reconcile(twin, wanted).strange
+    assert reconcile(twin, wanted).changes == {}
 
 
-def test_changed_reservations_are_changed(twin: Twin, own: list[Reservation]) -> None:
-    reconcile(twin, own)
-    course, works, *rest = own
+def test_changed_reservations_are_changed(twin: Twin, wanted: list[Reservation]) -> None:
+    reconcile(twin, wanted)
+    course, works, *rest = wanted
     for new in (
         replace(course, nodes="gpu-2"),
         replace(course, nodes="gpu-[1-2]", start="2026-01-06T11:00:00", duration=3600),
@@ -149,21 +149,21 @@ def test_changed_reservations_are_changed(twin: Twin, own: list[Reservation]) ->
         assert reconcile(twin, [new, works, *rest]).changes == {}, new
 
 
-def test_gpus_are_reserved_if_the_release_supports_it(twin: Twin, own: list[Reservation]) -> None:
+def test_gpus_are_reserved_if_the_release_supports_it(twin: Twin, wanted: list[Reservation]) -> None:
     if twin.version == "22.05":
         pytest.skip("check refuses it there")
     for gpus in ({"": 4}, {"a40": 6}):
-        new = replace(own[0], nodes="", gpus=gpus, partition="all")
+        new = replace(wanted[0], nodes="", gpus=gpus, partition="all")
         reconcile(twin, [new])
         assert state(twin).live["course"].gpus[""] == sum(gpus.values())
         assert reconcile(twin, [new]).changes == {}
 
 
-def test_nodes_with_jobs_are_refused_with_the_option_to_set(twin: Twin, own: list[Reservation]) -> None:
+def test_nodes_with_jobs_are_refused_with_the_option_to_set(twin: Twin, wanted: list[Reservation]) -> None:
     [job] = twin.submit([Ask("bea", ("--mem=10M", "-p", "all", "-N2", "--time=1-0"), HOLD)])
     until(lambda: [task for task in twin.jobs() if task.array == job and task.state == "RUNNING"], "it runs")
-    soon = replace(own[0], start=now_from(twin, 1), every="", flags=())
-    done = twin.run(difference(state(twin), [soon, *own[1:]]).script())
+    soon = replace(wanted[0], start=now_from(twin, 1), every="", flags=())
+    done = twin.run(difference(state(twin), [soon, *wanted[1:]]).script())
     assert done.code
     assert "reservation course: slurmctld says" in done.err
     assert "ignore_jobs: true" in done.err

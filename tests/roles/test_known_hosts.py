@@ -26,7 +26,7 @@ def apply(*limit: str, execute: bool = True) -> Report:
     return run(target.hosts, lambda: ssh.apply(*here()), execute=execute, origin=ORIGIN, limit=limit or None)
 
 
-def known(node: str) -> dict[str, tuple[str, ...]]:
+def known_hosts(node: str) -> dict[str, tuple[str, ...]]:
     return known_in(empty_nodes.text_put(node, KNOWN).splitlines())
 
 
@@ -38,7 +38,7 @@ def cluster() -> Cluster:
 def test_all_nodes_know_all_host_keys(cluster: Cluster) -> None:
     assert not apply().failures
     for node in NODES:
-        assert known(node) == {name: (host_key(name),) for name in NODES}
+        assert known_hosts(node) == {name: (host_key(name),) for name in NODES}
     text = empty_nodes.text_put("login1", KNOWN)
     assert empty_nodes.staged("login1")[-1][:3] == (KNOWN, "root:root", "0644")
     address = cluster.nodes["a40-01"].address
@@ -65,16 +65,16 @@ def test_an_absent_node_keeps_its_line_and_a_removed_node_loses_it(monkeypatch: 
     empty_nodes.KNOWN["login1"] = lines
     assert list(apply().failures) == ["rtx-01"]
     there = {name: (host_key(name),) for name in NODES if name != "rtx-01"}
-    assert known("login1") == {**there, "rtx-01": (host_key("rtx-01 as it was"),)}
-    assert known("files") == there
+    assert known_hosts("login1") == {**there, "rtx-01": (host_key("rtx-01 as it was"),)}
+    assert known_hosts("files") == there
 
 
 def test_a_node_that_fails_during_the_query_keeps_its_line() -> None:
     empty_nodes.BROKEN["rtx-01"] = "ssh_host_"
     empty_nodes.KNOWN["login1"] = [f"rtx-01 {host_key('rtx-01')}"]
     assert apply().failures == {"rtx-01": "Known hosts: it is broken"}
-    assert set(known("login1")) == set(NODES)
-    assert set(known("files")) == {*NODES} - {"rtx-01"}
+    assert set(known_hosts("login1")) == set(NODES)
+    assert set(known_hosts("files")) == {*NODES} - {"rtx-01"}
 
 
 def test_a_run_on_some_nodes_reads_no_others_and_keeps_their_lines() -> None:
@@ -82,7 +82,7 @@ def test_a_run_on_some_nodes_reads_no_others_and_keeps_their_lines() -> None:
     assert not apply("login1", "a40-01").failures
     assert set(empty_nodes.RECEIVED) == {"login1", "a40-01"}
     now = {name: (host_key(name if name in ("login1", "a40-01") else f"{name} as it was"),) for name in NODES}
-    assert known("login1") == now
+    assert known_hosts("login1") == now
 
 
 def test_a_node_gives_keys_for_itself_only() -> None:
@@ -90,7 +90,7 @@ def test_a_node_gives_keys_for_itself_only() -> None:
     lies = [f"{names} {theirs}" for names in markers]
     empty_nodes.KEYS["a40-01"] = [*lies, f"{theirs}\rlogin1 {theirs}", theirs, host_key("a second one")]
     assert not apply().failures
-    assert known("login1") == {name: (theirs if name == "a40-01" else host_key(name),) for name in NODES}
+    assert known_hosts("login1") == {name: (theirs if name == "a40-01" else host_key(name),) for name in NODES}
     text = empty_nodes.text_put("login1", KNOWN)
     assert [line for line in text.splitlines() if theirs in line and not line.startswith("a40-01,")] == []
 
@@ -117,4 +117,4 @@ def test_a_node_is_read_by_one_other_at_a_time(monkeypatch: pytest.MonkeyPatch) 
 def test_a_node_that_joins_alone_has_the_lines_of_the_controller() -> None:
     empty_nodes.KNOWN["control"] = [f"{name} {host_key(name)}" for name in NODES if name != "a40-01"]
     assert not apply("control", "a40-01").failures
-    assert known("a40-01") == known("control") == {name: (host_key(name),) for name in NODES}
+    assert known_hosts("a40-01") == known_hosts("control") == {name: (host_key(name),) for name in NODES}

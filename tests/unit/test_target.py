@@ -19,7 +19,7 @@ def states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "gpupool" / "testbeds"
 
 
-def stand(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
+def started(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
     """Write the state of a testbed that was started here."""
     place = states / id_
     place.mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_without_a_testbed_the_target_is_the_nodes() -> None:
 
 
 def test_with_a_testbed_it_is_the_target(states: Path) -> None:
-    place = stand(states)
+    place = started(states)
     target = find_target(INVENTORY / "skynet")
     assert target.where == "testbed skynet (10 containers on this machine)"
     assert (target.cluster.drivers.gpu, target.cluster.drivers.cgroup) == ("fake", "v1")
@@ -69,7 +69,7 @@ def test_with_a_testbed_it_is_the_target(states: Path) -> None:
 def test_the_option_on_selects_the_target(states: Path) -> None:
     with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
         find_target(INVENTORY / "skynet", "testbed")
-    stand(states)
+    started(states)
     assert find_target(INVENTORY / "skynet", "nodes").testbed is None
     assert find_target(INVENTORY / "skynet", "testbed").testbed is not None
     assert find_target(INVENTORY / "skynet", "testbed:skynet").testbed is not None
@@ -84,20 +84,20 @@ def test_another_value_of_on_is_refused(on: str) -> None:
 
 
 def test_the_testbed_of_another_inventory_is_not_the_target(states: Path) -> None:
-    stand(states, inventory=str(INVENTORY / "example"))
+    started(states, inventory=str(INVENTORY / "example"))
     assert find_target(INVENTORY / "skynet").testbed is None
 
 
 def test_the_same_inventory_by_another_path_has_the_same_testbed(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another spelling of the path must not reach the real nodes by mistake."""
-    stand(states)
+    started(states)
     monkeypatch.chdir(INVENTORY / "example")
     for path in ("../skynet", "../skynet/", "../example/../skynet", str(INVENTORY / "skynet")):
         assert find_testbed(Path(path)) is not None, path
 
 
 def test_of_two_testbeds_the_last_one_started_is_the_target(states: Path) -> None:
-    older, newer = stand(states, "gpupool-a", name="a"), stand(states, "gpupool-b", name="b")
+    older, newer = started(states, "gpupool-a", name="a"), started(states, "gpupool-b", name="b")
     os.utime(older / "state.json", (1, 1))
     assert find_target(INVENTORY / "skynet").where.startswith("testbed b ")
     os.utime(newer / "state.json", (0, 0))
@@ -105,13 +105,13 @@ def test_of_two_testbeds_the_last_one_started_is_the_target(states: Path) -> Non
 
 
 def test_addresses_of_a_testbed_are_in_its_network(states: Path) -> None:
-    stand(states, network="10.166.0.0/16")
+    started(states, network="10.166.0.0/16")
     target = find_target(INVENTORY / "skynet")
     assert all((node.address or "").startswith("10.166.") for node in target.nodes)
 
 
 def test_a_testbed_without_its_key_names_the_command_that_restores_it(states: Path) -> None:
-    (stand(states) / "id_ed25519.pub").unlink()
+    (started(states) / "id_ed25519.pub").unlink()
     with pytest.raises(TestbedError, match="gpupool testbed up"):
         find_target(INVENTORY / "skynet")
 
@@ -136,7 +136,7 @@ def test_unmanaged_nodes_are_left_alone() -> None:
 def test_tests_of_this_layer_see_no_testbed_of_the_developer(
     states: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    stand(states)
+    started(states)
     assert find_target(INVENTORY / "skynet").testbed
     monkeypatch.undo()
     assert find_target(INVENTORY / "skynet").testbed is None

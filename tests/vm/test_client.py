@@ -1,4 +1,4 @@
-"""A client whose fileserver is away, and a client whose options change: on kernels with real NFS."""
+"""A client whose fileserver is server_paused, and a client whose options change: on kernels with real NFS."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ CLIENT, SERVER = "node01", "fs1"
 
 
 @contextmanager
-def away(stores: Stores) -> Iterator[None]:
+def server_paused(stores: Stores) -> Iterator[None]:
     """The fileserver's machine is paused: no packet comes back, no connection is closed."""
     docker("pause", stores.container(SERVER))
     try:
@@ -52,7 +52,7 @@ def options_of(stores: Stores, path: str) -> list[str]:
 
 
 @contextmanager
-def held(stores: Stores, export: str, path: str) -> Iterator[str]:
+def open_file(stores: Stores, export: str, path: str) -> Iterator[str]:
     """A program on the client, a unit with this name, keeps a file of a mount open."""
     unit = f"holds-{path.rpartition('/')[2]}"
     stores.out(SERVER, f"echo held > {export}/held && chmod a+r {export}/held")
@@ -98,7 +98,7 @@ def test_a_server_that_hangs_delays_only_users_of_its_files(stores: Stores) -> N
     # on the server, where root is not squashed
     stores.out(SERVER, "echo before > /export/scratch/waited")
     log_in, plan = seconds(lambda: stores.boot(CLIENT)), seconds(lambda: stores.plan("--limit", CLIENT))
-    with away(stores):
+    with server_paused(stores):
         stores.out(CLIENT, "systemd-run --collect --unit=looks sh -c 'cat /coc/scratch/waited > /root/looked'")
         assert seconds(lambda: stores.boot(CLIENT)) < 10 * log_in, "root's log-in waited for a mount"
         began = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_server_that_hangs_delays_only_users_of_its_files(stores: Stores) -> N
 
 
 def test_a_client_boots_without_its_server_and_mounts_later(stores: Stores) -> None:
-    with away(stores):
+    with server_paused(stores):
         stores.pull_plug(CLIENT)
         stores.start(CLIENT)
         for unit in ("multi-user.target", "coc-pskynet1.automount"):
@@ -186,7 +186,10 @@ def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(store
     """The kernel applies nosuid to a mount in use; retrans only to a new mount, and a program uses this one."""
     changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
     seen = changed("storage.yml", "path: /tank/red,", "path: /tank/red, options: [retrans=5],")
-    with held(stores, "/export/scratch", "/coc/scratch"), held(stores, "/tank/red", "/coc/pskynet1") as holder:
+    with (
+        open_file(stores, "/export/scratch", "/coc/scratch"),
+        open_file(stores, "/tank/red", "/coc/pskynet1") as holder,
+    ):
         assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1", "Mounts | /coc/scratch"]})
         done = seen.apply("--limit", CLIENT)
         assert done.returncode == 1

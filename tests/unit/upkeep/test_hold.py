@@ -12,7 +12,7 @@ from gpupool.upkeep import hold
 
 
 @pytest.fixture
-def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
+def local_sessions(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
     """Sessions run on this machine, with a lock file of the test."""
     pipe = subprocess.PIPE
 
@@ -26,32 +26,37 @@ def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return fake
 
 
-def test_a_second_maintenance_is_refused_with_the_holder_of_the_lock(here: FakeController) -> None:
+def test_a_second_maintenance_is_refused_with_the_holder_of_the_lock(local_sessions: FakeController) -> None:
     with (
-        hold.locked(here) as lock,
+        hold.locked(local_sessions) as lock,
         pytest.raises(GpupoolError, match=r"ctl: .*@.* has been doing maintenance since .*nothing was changed"),
-        hold.locked(here),
+        hold.locked(local_sessions),
     ):
         lock.ensure()
-    with hold.locked(here) as lock:
+    with hold.locked(local_sessions) as lock:
         lock.ensure()
-    assert {node for node, text in here.asked if text == "session"} == {"ctl"}
+    assert {node for node, text in local_sessions.asked if text == "session"} == {"ctl"}
 
 
-def test_a_lost_session_ends_the_run(here: FakeController) -> None:
-    with hold.locked(here) as lock:
+def test_a_lost_session_ends_the_run(local_sessions: FakeController) -> None:
+    with hold.locked(local_sessions) as lock:
         lock._session.kill()
         lock._session.wait()
         with pytest.raises(GpupoolError, match="the connection that holds the lock is lost"):
             lock.ensure()
 
 
-def test_a_controller_without_an_answer_is_not_locked(here: FakeController, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_without_an_answer_is_not_locked(
+    local_sessions: FakeController, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipe = subprocess.PIPE
 
     def ended(node: str, *argv: str) -> subprocess.Popen[str]:
         return subprocess.Popen(["true"], stdin=pipe, stdout=pipe, text=True)
 
-    monkeypatch.setattr(here, "session", ended)
-    with pytest.raises(GpupoolError, match="keeps others from doing maintenance: no answer"), hold.locked(here):
+    monkeypatch.setattr(local_sessions, "session", ended)
+    with (
+        pytest.raises(GpupoolError, match="keeps others from doing maintenance: no answer"),
+        hold.locked(local_sessions),
+    ):
         pass

@@ -24,7 +24,7 @@ def used(name: str, kib: int, top: str = "/pskynet1") -> UsedDirectory:
     return UsedDirectory(top, name, kib, "2020-11-21 15:04", name)
 
 
-def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
+def report_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
     report = UsageReport()
     add(report, skynet, skynet.nodes["multivac"], answer)
     return report
@@ -33,7 +33,7 @@ def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[UsageState | None], None]:
     def answer(state: UsageState | None) -> None:
-        monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: said_by(skynet, state))
+        monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: report_by(skynet, state))
 
     return answer
 

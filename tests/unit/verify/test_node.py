@@ -26,16 +26,16 @@ class Node:
         return self._texts[command.split()[1]].strip()
 
 
-def known(*names: str) -> None:
+def check_known_hosts(*names: str) -> None:
     at: Any = Node("".join(f"{name},10.0.0.1 {KEY}\n" for name in names))
     test_node.test_host_keys_of_all_nodes_are_known(EXAMPLE, at, at)
 
 
 def test_missing_host_keys_of_other_nodes_are_named() -> None:
     here = [node.name for node in EXAMPLE.nodes.values() if node.managed and node.address]
-    known(*here)
+    check_known_hosts(*here)
     with pytest.raises(AssertionError, match=rf"no host key in /etc/ssh/ssh_known_hosts of: {here[1]}, {here[2]}\n"):
-        known(here[0], *here[3:])
+        check_known_hosts(here[0], *here[3:])
 
 
 def test_a_user_who_left_the_inventory_is_named_until_the_account_has_expired() -> None:

@@ -3,7 +3,7 @@
 from tests.testbed.cluster import Testbed, gpupool
 
 
-class Stands:
+class Deployed:
     """Tests of a cluster that is the fixture `testbed` of the subclass."""
 
     def test_nothing_is_left_to_change(self, testbed: Testbed) -> None:
@@ -15,7 +15,7 @@ class Stands:
         assert "all pass" in done.stdout
 
 
-class PutsBack(Stands):
+class DeployedWithRepair(Deployed):
     """Tested on one cluster only: tests/testbed shows the corrections on SkyNet."""
 
     def test_a_change_by_hand_is_named_and_reverted(self, testbed: Testbed) -> None:
