@@ -46,7 +46,7 @@ def _unusable(name: str, state: MembersState, roster: Roster) -> str | None:
     if not roster.first <= uid <= roster.last:
         return f"the directory has no such user with a uid and a primary gid within {roster.first}-{roster.last}"
     if taken := [other for other, number in state.local.items() if other == name or number == uid]:
-        return f"the node has a user {taken[0]} of its own with uid {state.local[taken[0]]}"
+        return f"the node already has a user {taken[0]} with uid {state.local[taken[0]]}"
     return None
 
 

@@ -158,7 +158,7 @@ def test_a_killed_apply_and_another_users_apply_are_in_the_log_with_their_commit
     done = gpupool("log", testbed.inventory, "--on", "testbed", "--limit", NODE)
     assert f"not ended: {NODE}" in done.stdout
     assert second[:10] in done.stdout
-    assert testbed.run(NODE, f"su -s /bin/sh nobody -c 'cat {LOG}'").returncode != 0
+    assert testbed.run(NODE, f"su -s /bin/sh daemon -c 'cat {LOG}'").returncode != 0
     assert "---" not in testbed.out(NODE, f"cat {LOG}"), "no diff"
 
 

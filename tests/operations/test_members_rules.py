@@ -95,8 +95,8 @@ def test_a_member_with_a_uid_outside_the_range_or_of_the_node_is_no_user() -> No
     assert [member.name for member in fit] == ["fine"]
     assert unusable["low"] == unusable["ghost"]
     assert "within 30000-39999" in unusable["low"]
-    assert unusable["same"] == "the node has a user same of its own with uid 1001"
-    assert unusable["taken"] == "the node has a user games of its own with uid 30002"
+    assert unusable["same"] == "the node already has a user same with uid 1001"
+    assert unusable["taken"] == "the node already has a user games with uid 30002"
 
 
 def test_apply_does_everything_else_and_then_names_the_missing_directory() -> None:

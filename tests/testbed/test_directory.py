@@ -170,5 +170,5 @@ def test_verify_names_members_who_cannot_be_users(testbed: Testbed) -> None:
 
 
 def test_the_password_is_in_no_readable_file_and_in_no_log(testbed: Testbed) -> None:
-    assert testbed.run(HEAD, "su -s /bin/sh nobody -c 'cat /etc/sssd/sssd.conf /etc/sssd/conf.d/*'").stdout == ""
+    assert testbed.run(HEAD, "su -s /bin/sh daemon -c 'cat /etc/sssd/sssd.conf /etc/sssd/conf.d/*'").stdout == ""
     assert testbed.run(HEAD, "journalctl -o cat | grep -F of-the-reader").stdout == ""
