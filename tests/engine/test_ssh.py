@@ -86,9 +86,7 @@ def test_a_node_that_answers_without_end_fails_alone(
     assert report.hosts["n2"].ok
 
 
-def test_a_long_command_is_left_alone_while_its_node_answers(
-    node: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_command_is_left_alone_while_its_node_answers(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
     asked_twice = f'until [ "$(grep -cx true {node.asked})" -ge 2 ]; do sleep 0.05; done'
     assert failure(node, command=asked_twice) is None

@@ -45,7 +45,7 @@ def test_equal_values_in_another_notation_are_no_difference() -> None:
     assert rows(state()) == []
 
 
-def test_what_the_arbiter_reports_is_a_difference_of_the_controller() -> None:
+def test_a_report_of_the_arbiter_is_a_difference_of_the_controller() -> None:
     live = replace(state(), arbiter="jobs held for their allocation: 7 of u-x")
     then = "until its cause is gone: journalctl -u gpupool-arbiter"
     assert rows(live) == [("ctl", "arbiter", "well", "-", "jobs held for their allocation: 7 of u-x", then)]
