@@ -42,7 +42,7 @@ class Legal:
         else:
             changes = []
         submit = Step(user.name, ["sbatch", "--parsable", "-o", "/dev/null", *argv], _PAGE)
-        return Case(number, [submit, *changes], stay=2.0, tasks=tasks)
+        return Case(number, [submit, *changes], stay=1.0, tasks=tasks)
 
     def _place(self, pick: random.Random, account: str) -> tuple[list[str], int]:
         """Return partition, account and time limit, and the time limit in minutes."""
@@ -71,7 +71,8 @@ class Legal:
             )
         )
         one_task = not any(word.startswith("--gpus-per-task") for word in form)
-        amount = pick.choice((1, 0.5, 0.25))
+        # the smallest nodes have a little less memory than the maximum of all their GPUs
+        amount = pick.choice((1 if count == 1 else 0.9, 0.5, 0.25))
         memory = pick.choice(("", "mem", "mem-per-gpu", "mem-per-cpu"))
         options = [f"-n1 -c{cpus}"] if one_task else [f"-c{cpus // count}"]
         argv = [*form, *" ".join(options).split()]

@@ -23,15 +23,17 @@ _LAST = 6  # cases that are shown where slurmctld stops to answer
 
 @dataclass
 class Watched:
-    """A case under way. `known` is the time of its answer; times are the invariants' clock."""
+    """A case under way. `known` is the time of its answer, `at` the same on the container's clock; other times are the
+    invariants' clock.
+    """
 
     case: Case
     sent: float
     known: float | None = None
+    at: float = 0.0
     job: str = ""
     seen: dict[str, float] = field(default_factory=dict)
     cancelled: dict[str, float] = field(default_factory=dict)
-    gone: int = 0
     held: bool = False
 
 
@@ -108,7 +110,7 @@ class Run:
 
     def _answer(self, message: dict[str, Any]) -> None:
         watched = self.active[message["case"]]
-        watched.known, watched.job = self.invariants.clock, message["job"]
+        watched.known, watched.at, watched.job = self.invariants.clock, float(message["at"]), message["job"]
         answers = message["answers"]
         for answer, step in zip(answers, watched.case.steps, strict=False):
             self.outcome.counts["commands"] += 1
@@ -146,7 +148,8 @@ class Run:
                 of_case.setdefault(mine, []).append(job)
         cancel: list[str] = []
         for number, watched in [*self.active.items()]:
-            if watched.known is not None:
+            # an older look shows the jobs before their last change
+            if watched.known is not None and float(look["look"]) > watched.at:
                 cancel += self._case(watched, of_case.get(number, []), wrong)
         if cancel:
             self.inside.cancel(cancel)
@@ -157,12 +160,8 @@ class Run:
         clock = self.invariants.clock
         assert watched.known is not None
         if not rows:
-            watched.gone += 1
-            # the first look may be older than the answer
-            if watched.gone > 1:
-                self._ended(watched)
+            self._ended(watched)
             return []
-        watched.gone = 0
         for job in rows:
             if job.holds and job.job not in watched.seen:
                 watched.seen[job.job] = clock
