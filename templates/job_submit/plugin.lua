@@ -22,7 +22,7 @@ local rules = {
   { data = "assigned", ask = placement.assigned, fields = "partition" },
   { data = "refused_folders", ask = placement.folder, fields = "work_dir" },
   { data = "accounts", ask = qos.account, fields = "account" },
-  { data = "refuse_spread", ask = preemption.spread, fields = "bitflags" },
+  { data = "refuse_fatal", ask = preemption.fatal, fields = "bitflags min_nodes" },
   { data = "preemptable_partitions", ask = preemption.component_partition, fields = "partition qos" },
   { data = "preemptable_qos", ask = preemption.component_qos, fields = "partition qos" },
   { data = "refuse_repeated", ask = gpus.repeated, fields = TRES },

@@ -2,11 +2,14 @@
 local given = request.given
 local rules = {}
 
--- slurmctld 24.11.5 crashes, also at every later start, when a --spread-job gets GPUs. They can be added after the
--- submission, so jobs without GPUs are refused, too.
-function rules.spread(job)
+-- Requests that end slurmctld 24.11.5. A --spread-job that gets GPUs crashes it, also at every later start; GPUs can be
+-- added after the submission, so jobs without GPUs are refused, too. A job of no node or more (--nodes=0-1) starts on no
+-- node where none has room, and then crashes it.
+function rules.fatal(job)
   if math.floor((given(job.bitflags) or 0) / (slurm.SPREAD_JOB or 256)) % 2 == 1 then
     return "--spread-job is not supported on this cluster: use --nodes and --ntasks-per-node instead."
+  elseif job.min_nodes == 0 then
+    return "A job needs a node at least: request --nodes=1 or more."
   end
 end
 

@@ -95,7 +95,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "accounts": _names(name.lower() for name in ("root", *cluster.accounts))
         if replaced and cluster.slurm.exact_accounting
         else {},
-        "refuse_spread": bool(cluster.gpu_types),
+        "refuse_fatal": bool(cluster.gpu_types),
         "preemptable_partitions": _names(name for name, partition in partitions.items() if partition.preemptable),
         "preemptable_qos": _names(name for name, qos in cluster.qos.items() if qos.preemptable),
         "refuse_repeated": bool(cluster.gpu_types),

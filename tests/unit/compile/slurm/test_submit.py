@@ -63,7 +63,7 @@ def test_each_rule_works_alone(
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
     # four come with GPUs of labs and preemptable partitions, two with every plugin
-    always = ("refuse_spread", "refuse_repeated", "preemptable_partitions", "claimed", "sizes", "no_mail")
+    always = ("refuse_fatal", "refuse_repeated", "preemptable_partitions", "claimed", "sizes", "no_mail")
     assert sorted(alone.rules) == sorted([*rules.split(), *always])
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
         assert alone.submit(**fields).logged == alone.modify(fields, {"account": "red"}).logged == []

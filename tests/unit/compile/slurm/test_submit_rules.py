@@ -286,6 +286,13 @@ def test_a_spread_job_is_refused(everything: Plugin) -> None:
         assert everything.submit(bitflags=flags).accepted
 
 
+def test_a_job_of_no_node_is_refused(everything: Plugin) -> None:
+    for refused in (everything.submit(min_nodes=0, max_nodes=1), everything.modify({"min_nodes": 0}, {})):
+        assert not refused.accepted
+        assert "--nodes=1" in refused.told[0]
+    assert everything.submit(min_nodes=1, max_nodes=1).accepted
+
+
 @pytest.mark.parametrize("partition", ["overcap", "short,overcap"])
 def test_no_component_of_a_het_job_runs_where_jobs_are_preempted(everything: Plugin, partition: str) -> None:
     asked = {**A40, "partition": partition, "account": "overcap"}

@@ -3,7 +3,7 @@
 
 local site = {
   sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
-  refuse_spread = true,
+  refuse_fatal = true,
   refuse_repeated = true,
   no_mail = true,
 }

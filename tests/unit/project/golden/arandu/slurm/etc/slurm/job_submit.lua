@@ -4,7 +4,7 @@
 local site = {
   sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
-  refuse_spread = true,
+  refuse_fatal = true,
   refuse_repeated = true,
   memory_per_gpu = 61440,
   memory_per_cpu = 2048,

@@ -4,7 +4,7 @@
 local site = {
   sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   export_fix = true,
-  refuse_spread = true,
+  refuse_fatal = true,
   preemptable_partitions = { ["overcap"] = true },
   refuse_repeated = true,
   memory_per_gpu = 24576,

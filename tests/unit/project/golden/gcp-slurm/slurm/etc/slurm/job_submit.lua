@@ -9,7 +9,7 @@ local site = {
     ["g2"] = { ["user_one_example_org"] = true },
     ["cpu"] = { ["user_one_example_org"] = true, ["user_two_example_org"] = true }
   },
-  refuse_spread = true,
+  refuse_fatal = true,
   refuse_repeated = true,
   no_mail = true,
 }

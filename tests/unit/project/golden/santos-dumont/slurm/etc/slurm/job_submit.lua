@@ -8,7 +8,7 @@ local site = {
     "sequana_gpu_long", "gdl"
   },
   refused_folders = { "/prj" },
-  refuse_spread = true,
+  refuse_fatal = true,
   refuse_repeated = true,
   budget = {
     ["prices"] = {

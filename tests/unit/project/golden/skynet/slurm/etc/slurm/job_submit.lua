@@ -10,7 +10,7 @@ local site = {
     ["tail-lab"] = true, ["rl2-lab"] = true, ["ravichandar-lab"] = true, ["wu-lab"] = true, ["cvmlp-lab"] = true,
     ["overcap"] = true
   },
-  refuse_spread = true,
+  refuse_fatal = true,
   preemptable_partitions = { ["user-overcap"] = true, ["overcap"] = true },
   refuse_repeated = true,
   replaced = {
