@@ -81,10 +81,14 @@ class Cases:
     """Random cases with the options of a release of Slurm."""
 
     def __init__(self, cluster: Cluster, seed: int, listed: str, fields: Sequence[str], without: Sequence[str]) -> None:
-        """Take the options from sbatch's help; `fields` are the names that scontrol knows, `without` is left out."""
+        """Take the options from sbatch's help; `fields` are the names that scontrol knows.
+
+        `without` are options that are left out, some with one value only (`spread-job`, `nodes=0-1`).
+        """
         self.cluster, self.seed = cluster, seed
         listed_forms = {name: form for name, form in _OPTION.findall(listed) if name not in _LEFT_OUT}
         self.forms = {**dict.fromkeys(_UNLISTED, "="), **listed_forms}
+        self.without = frozenset(without)
         for name in without:
             self.forms.pop(name, None)
         self.other_fields = list(fields)
@@ -139,6 +143,8 @@ class Cases:
             known = [name for name in _RESOURCES if name in self.forms]
             name = pick.choice(known) if pick.random() < 0.75 else pick.choice(sorted(self.forms))
             value = "" if name in _FLAGS else values.of_option(name, self.forms[name])
+            if f"{name}={value}" in self.without:
+                continue
             option = f"--{name}={value}" if value or name not in {*_FLAGS, "exclusive"} else f"--{name}"
             if pick.random() < 0.12 and "\n" not in option and "\0" not in option:
                 lines.append(f"#SBATCH {option}")

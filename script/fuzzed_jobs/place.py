@@ -51,7 +51,7 @@ class Place:
     @property
     def left_out(self) -> Sequence[str]:
         """Return options that end slurmctld where the plugin does not refuse them: Slurm's own faults."""
-        return ("spread-job",) if "plugin" in self.without else ()
+        return ("spread-job", "nodes=0-1") if "plugin" in self.without or self.plugin else ()
 
     def files(self, cluster: Cluster) -> Compiled:
         """Return the files of this place."""
