@@ -3,8 +3,8 @@ local given = request.given
 local rules = {}
 
 -- Requests that end slurmctld 24.11.5. A --spread-job that gets GPUs crashes it, also at every later start; GPUs can
--- be added after the submission, so jobs without GPUs are refused, too. A job of no node or more (--nodes=0-1) starts on
--- no node where none has room, and then crashes it.
+-- be added after the submission, so jobs without GPUs are refused, too. A job of no node or more (--nodes=0-1) starts
+-- on no node where none has room, and then crashes it.
 function rules.fatal(job)
   if math.floor((given(job.bitflags) or 0) / (slurm.SPREAD_JOB or 256)) % 2 == 1 then
     return "--spread-job is not supported on this cluster: use --nodes and --ntasks-per-node instead."
