@@ -16,7 +16,7 @@ _AGAIN = "running it again finishes the work"
 
 
 def main() -> None:
-    """Run a command; a user's mistake ends with a message, never with a traceback."""
+    """Run a command. A mistake of the user ends with a message, never with a traceback."""
     with _terminable() as terminated:
         try:
             _run()
@@ -34,21 +34,21 @@ def main() -> None:
             code = 1
         else:
             return
-        # 128 and the signal's number, as shells have it
+        # shells use 128 plus the signal's number
         sys.exit(143 if terminated and code == 130 else code)
 
 
 def _run() -> None:
-    if sys.stdout is None:  # closed by who started this: the next file that is opened would take its place
+    if sys.stdout is None:  # closed by the caller: the next file that is opened would get its descriptor
         raise GpupoolError("standard output is closed")
     try:
-        # what it imports takes a moment, in which somebody may press Ctrl-C
+        # imports take a moment, in which the user may press Ctrl-C
         from gpupool.cli.app import app
 
-        # the name by which a shell asks for completions, also where it was started as a module
+        # shells request completions by this name, even if the command was started as a module
         app(prog_name="gpupool")
     except SystemExit as end:
-        if end.code == 130:  # typer's own for Ctrl-C
+        if end.code == 130:  # typer's exit code for Ctrl-C
             raise KeyboardInterrupt from None
         raise
     finally:
@@ -56,7 +56,7 @@ def _run() -> None:
 
 
 def _flush() -> None:
-    """Have all output written now, where a full disk can still be named."""
+    """Write all output now, while an error such as a full disk can still be reported."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -80,7 +80,7 @@ def _message(error: OSError) -> str:
 
 
 def _say(message: str, style: str) -> None:
-    with suppress(OSError):  # nobody may be there to read it
+    with suppress(OSError):  # standard error may be closed
         from gpupool.terminal import Screen
 
         Screen(stderr=True).print(message, style=style)
@@ -88,7 +88,7 @@ def _say(message: str, style: str) -> None:
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """Make SIGTERM end a command as Ctrl-C does; the list is not empty when it did."""
+    """Make SIGTERM end a command as Ctrl-C does; the list contains the signal after that."""
     seen: list[int] = []
 
     def end(number: int, frame: FrameType | None) -> None:

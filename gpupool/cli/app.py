@@ -1,4 +1,4 @@
-"""All commands under one name. A command's module is imported when the command is run or its words are completed."""
+"""The commands of `gpupool`. A command's module is imported when the command runs or its arguments are completed."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,15 +11,15 @@ from typer.main import get_command
 
 from gpupool import __version__
 
-#: Command to the first paragraph of its help: what lists of commands show, so that they import none.
+#: Command to the first paragraph of its help, so that a list of commands imports none of them.
 COMMANDS: Mapping[str, str] = {
     "check": "Report every problem in an inventory. Exit code 2 if it has errors.",
-    "explain": "Say what holds for a node, a partition or an account, and from which line of the inventory each value "
-    "comes.",
-    "render": "Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.",
+    "explain": "Show the effective settings of a node, partition or account, with the inventory line that sets each "
+    "value.",
+    "render": "Print all files that gpupool would write, Slurm's first, and the accounting entities.",
     "plan": "Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node "
     "failed.",
-    "apply": "Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one "
+    "apply": "Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node "
     "failed.",
     "verify": "Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.",
     "drift": "Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.",
@@ -30,9 +30,9 @@ COMMANDS: Mapping[str, str] = {
     "onboard": "Add machines to the cluster: compare, deploy and test them, and write them into the inventory.",
     "retire": "Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the "
     "inventory.",
-    "rehearse": "Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken.",
+    "rehearse": "Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.",
     "password": "Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user "
-    "has one.",
+    "already has a password.",
     "restore": "Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found "
     "differences.",
     "init": "Create a commented example inventory that passes `check` and can be started as a testbed.",
@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, str] = {
 
 @cache
 def imported(name: str) -> TyperCommand | TyperGroup:
-    """Return a command as its module defines it, by `command` or, where it has commands below it, by `app`."""
+    """Return the `command` of a command's module, or its `app` if it has subcommands."""
     module: Any = import_module(f"gpupool.cli.{name}")
     app = getattr(module, "app", None)
     if app is None:
@@ -57,7 +57,7 @@ def imported(name: str) -> TyperCommand | TyperGroup:
 
 
 def _leave_words(command: Any) -> None:
-    """Have the words of a line that is being completed stay words: to give them types, typer imports pydantic."""
+    """Do not convert the arguments of a line that is being completed: typer would import pydantic for their types."""
     parse = command.parse_args
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
@@ -76,7 +76,7 @@ def _leave_words(command: Any) -> None:
 
 
 class _Commands(TyperGroup):
-    """The group of all commands: of the table, until one of them is asked for."""
+    """The group of all commands, which imports a command only when it is needed."""
 
     def __init__(self, **options: Any) -> None:
         commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
@@ -84,7 +84,7 @@ class _Commands(TyperGroup):
         _leave_words(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the name of a command, the command and the words that follow; typer's error for an unknown name."""
+        """Return the name of a command, the command and its arguments; typer's error for an unknown name."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, imported(name) if name and command else command, rest
 

@@ -1,4 +1,4 @@
-"""`gpupool apply`: make the nodes what the inventory says."""
+"""`gpupool apply`: make the nodes match the inventory."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ def command(
     as_json: Json = False,
     log: Log = None,
 ) -> None:
-    """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one failed."""
+    """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed."""
     door = announced_door(inventory, on, "apply")
     ensure_confirmable(yes, "apply changes nodes")
     if not yes and not _agreed(door, limit):

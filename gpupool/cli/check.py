@@ -37,7 +37,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
 
 
 def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
-    """Return what is wrong with the site's own promises, which only a rehearsal would read."""
+    """Return the complaints about the site's own promises, which only a rehearsal reads."""
     from gpupool.rehearsal.scenarios.read import scenarios
 
     try:
@@ -50,7 +50,7 @@ def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
 def _summary(errors: list[Located], complaints: list[Located], partial: bool) -> str:
     warnings = sum(located.complaint.severity == "warning" for located in complaints)
     first = f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}" if errors else "no errors"
-    more = " (there may be more once the errors are mended)" if partial else ""
+    more = " (there may be more after these errors are corrected)" if partial else ""
     return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}{more}"
 
 

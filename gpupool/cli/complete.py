@@ -1,17 +1,17 @@
-"""What a shell offers while a command is typed: nodes of the inventory that the line names already."""
+"""Completions of a shell: the nodes of the inventory that the command line names."""
 
 import re
 from pathlib import Path
 
 import typer
 
-# of a whole inventory, which a shell would wait for at each key, the entries of nodes are enough
+# a shell waits at each key, so only the entries of `nodes` are read, not the whole inventory
 _NODES = re.compile(r"^([\"']?)nodes\1\s*:", re.MULTILINE)
 
 
 def node(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the nodes whose names begin so; none where the line has no inventory yet, or its nodes cannot be read."""
-    # behind an option that still lacks its value the parser leaves all positional words in args
+    """Return the nodes whose names begin with a text; none if there is no inventory or its nodes cannot be read."""
+    # after an option without its value, the parser leaves all positional words in args
     arguments = [ctx.params.get("inventory"), *ctx.args]
     inventory = next(filter(None, arguments), None)
     if inventory is None:
@@ -20,18 +20,18 @@ def node(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return what completes the last of several nodes, each with those before it: `a40-01,a40-02`."""
+    """Return completions of the last node in a list, each with the nodes before it: `a40-01,a40-02`."""
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in node(ctx, last)]
 
 
 def on(incomplete: str) -> list[str]:
-    """Return what `--on` may be."""
+    """Return the values of `--on`."""
     return [word for word in ("auto", "testbed", "nodes") if word.startswith(incomplete)]
 
 
 def _names(inventory: Path) -> list[str]:
-    """Return the names of all nodes of an inventory; an entry that is no node, or no range of nodes, has none."""
+    """Return the names of all nodes of an inventory; invalid entries are left out."""
     from gpupool.cluster.node_table import expand
     from gpupool.cluster.text import files_of, read
 

@@ -1,4 +1,4 @@
-"""`gpupool drift`: what differs from the inventory, in files and in what runs, and what happens if nothing is done."""
+"""`gpupool drift`: differences from the inventory in files and in running daemons, and their consequences."""
 
 import time
 from pathlib import Path
@@ -29,7 +29,7 @@ def command(
     target = door.target
     plan = run(door, execute=False, limit=limit)
     plan.ensure_not_interrupted()
-    # pyinfra is slow to import: only commands that need nodes wait for it
+    # pyinfra is slow to import, so only commands that need nodes import it
     from gpupool.drift.ask import drift
     from gpupool.drift.metrics import text, write
 

@@ -1,4 +1,4 @@
-"""What `onboard` and `retire` share: they show how the inventory changes, ask, and name what other nodes lack."""
+"""Shared parts of `onboard` and `retire`: show the changes of the inventory, ask, and list changes of other nodes."""
 
 import difflib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def door_and_original(inventory: Path, on: str, command: str) -> "tuple[Door, Original]":
-    """Load an inventory that is to be edited, print its target, and return the command's door with the inventory."""
+    """Load an inventory, print its target, and return the command's door and the inventory's text, for edits."""
     from gpupool.joining.written import opened
 
     original = opened(inventory)
@@ -27,7 +27,7 @@ def door_and_original(inventory: Path, on: str, command: str) -> "tuple[Door, Or
 
 
 def show_draft(draft: "Draft") -> None:
-    """Show what changes in the inventory."""
+    """Print the changes of the inventory as diffs."""
     for file, text in draft.changed.items():
         old = draft.before[file].splitlines()
         for line in difflib.unified_diff(old, text.splitlines(), str(file), str(file), n=1, lineterm=""):
@@ -35,14 +35,14 @@ def show_draft(draft: "Draft") -> None:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Go on only with `--yes`, or if a person at the terminal agrees."""
+    """Ask for confirmation unless `--yes` is given; GpupoolError if the user does not agree."""
     ensure_confirmable(yes, "this changes nodes")
     if not yes and not typer.confirm(question, err=True):
         raise GpupoolError("nothing was changed")
 
 
 def show_rest(commands: Mapping[str, int], later: Mapping[str, int]) -> None:
-    """Print which nodes were sent commands, and what the next apply changes on other nodes."""
+    """Print the number of commands for each node, and the files that the next apply changes on other nodes."""
     counts = ", ".join(f"{name} {count}" for name, count in commands.items())
     stdout.print(f"commands: {counts}; none to other nodes", style="dim")
     if later:

@@ -1,4 +1,4 @@
-"""`gpupool explain`: what holds for a node, a partition or an account, and where it is written."""
+"""`gpupool explain`: the effective settings of a node, partition or account, and their lines in the inventory."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,7 @@ def command(
     change: With = None,
     as_json: Json = False,
 ) -> None:
-    """Say what holds for a node, a partition or an account, and from which line of the inventory each value comes."""
+    """Show the effective settings of a node, partition or account, with the inventory line that sets each value."""
     from gpupool.cluster.explain import explain, names
     from gpupool.cluster.load import examine
 
@@ -37,7 +37,7 @@ def command(
     chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in known]
     if key is not None and not any(values for _, values in chosen):
         keys = [value.key for each in known for value in each.values]
-        raise UsageError(f"{name} has no key {key!r} that says anything{_hint(key, keys)}")
+        raise UsageError(f"{name} has no value of {key!r}{_hint(key, keys)}")
     if as_json:
         print_json([_as_dict(explained, values) for explained, values in chosen])
         return

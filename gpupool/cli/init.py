@@ -1,4 +1,4 @@
-"""`gpupool init`: a first inventory to fill in."""
+"""`gpupool init`: create an example inventory."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ def command(
 
 
 def _show_editors(folder: Path, language: dict[str, Any]) -> None:
-    """Write the JSON Schema of a folder's files beside them, and its name into their first lines."""
+    """Write the JSON Schema of a folder's files into the folder, and refer to it in the first line of each file."""
     (folder / SCHEMA).write_text(json.dumps(language, indent=2) + "\n", encoding="utf-8")
     for file in folder.glob("*.yml"):
         text = file.read_text(encoding="utf-8")

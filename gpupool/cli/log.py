@@ -1,4 +1,4 @@
-"""`gpupool log`: who applied what, when and from which commit, as the nodes themselves wrote it down."""
+"""`gpupool log`: the applies that changed nodes (who, when, from which commit), from the log of each node."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from gpupool.wording import counted, shortened
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", help="Only runs that began since: a date, a time in UTC, or an age such as 12h."),
+    typer.Option("--since", help="Only runs that began after this date, time in UTC, or age such as 12h."),
 ]
 Long = Annotated[bool, typer.Option("--long", help="List each change.")]
 _SHORT = 10  # characters of a commit
@@ -56,7 +56,7 @@ def command(
 
 
 def moment(text: str) -> str:
-    """Return `2030-01-31`, `2030-01-31T08:12` or `12h` (ago) as the log writes times. UsageError if it is none."""
+    """Return a date, a time or an age (`12h`) in the log's format of times; UsageError if it is none of them."""
     from gpupool.cluster.units import parse_duration
 
     try:
@@ -104,7 +104,7 @@ def _row(run: Run) -> tuple[str, ...]:
 
 
 def _changes(run: Run) -> Iterator[str]:
-    """Return each change once, with the nodes that had it; what was not named; and what failed."""
+    """Yield each change with its nodes, the number of changes that are not listed, and the failures."""
     nodes: dict[str, list[str]] = {}
     for name, record in run.nodes.items():
         for change in record.changes:

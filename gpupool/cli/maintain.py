@@ -27,17 +27,17 @@ Nodes = Annotated[
     ),
 ]
 AtMost = Annotated[
-    int, typer.Option("--at-most", min=1, help="Most nodes out of service at once; the first goes alone.")
+    int, typer.Option("--at-most", min=1, help="Maximum nodes out of service at once; the first node is done alone.")
 ]
 PerLab = Annotated[
     int | None,
-    typer.Option("--per-lab", min=0, help="Most of its own GPUs that any lab may lack at once; default: no limit."),
+    typer.Option("--per-lab", min=0, help="Maximum of its GPUs that a lab may lack at once; default: no limit."),
 ]
-Reboot = Annotated[bool, typer.Option("--reboot", help="Reboot each node, whether it needs it or not.")]
+Reboot = Annotated[bool, typer.Option("--reboot", help="Reboot each node, even if it does not need it.")]
 Wait = Annotated[
     str | None,
     typer.Option(
-        "--wait", help="Longest wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit."
+        "--wait", help="Maximum wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit."
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")]
@@ -56,7 +56,7 @@ def command(
 ) -> None:
     """Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, resume.
 
-    No job is ended, and nodes that others drained stay drained. After Ctrl-C, run the same command again to continue.
+    No job is ended. Nodes that an admin drained stay drained. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not maintained.
     """
     door = announced_door(inventory, on, "maintain")
@@ -103,7 +103,7 @@ def _seconds(wait: str | None) -> float | None:
 
 
 def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
-    """Print what is done where, and what labs may lack meanwhile."""
+    """Print the phase of each node, and how much of its property each lab may lack meanwhile."""
     for name, step in ready.progress.items():
         stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
     if not any(step.phase == "waiting" for step in ready.progress.values()):
@@ -120,7 +120,7 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
 
 
 def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
-    """Print one line a node and a summary, or all of it as JSON."""
+    """Print one line per node and a summary, or all of it as JSON."""
     progress = ready.progress
     if as_json:
         print_json({

@@ -1,4 +1,4 @@
-"""`gpupool onboard`: machines become nodes of the cluster."""
+"""`gpupool onboard`: add machines to the cluster as nodes."""
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ Gpus = Annotated[
 ]
 Network = Annotated[
     str | None,
-    typer.Option("--network", metavar="SPEED", help="Slowest link to fileservers that is accepted: 10G or 1000M."),
+    typer.Option("--network", metavar="SPEED", help="Minimum speed of the link to fileservers: 10G or 1000M."),
 ]
 Keys = Annotated[
     list[str] | None,
@@ -42,7 +42,7 @@ Keys = Annotated[
 ]
 Replace = Annotated[
     bool,
-    typer.Option("--replace", help="New hardware for nodes that are in the inventory."),
+    typer.Option("--replace", help="The nodes are in the inventory already, and get new hardware."),
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes; new host keys are still asked about.")
@@ -63,7 +63,7 @@ def command(
 ) -> None:
     """Add machines to the cluster: compare, deploy and test them, and write them into the inventory.
 
-    Exit code 1 if one is refused; then nothing of it stays in Slurm or in the inventory.
+    Exit code 1 if a machine is refused; it is then removed from Slurm and from the inventory.
     """
     Door.load()
     from gpupool.joining.compare import summary
@@ -93,13 +93,13 @@ def command(
 
 
 class _AtTerminal:
-    """The person at the terminal, who has `accepted` some fingerprints beforehand."""
+    """Asks the user at the terminal about fingerprints, except those `accepted` on the command line."""
 
     def __init__(self, accepted: Sequence[str]) -> None:
         self._accepted = accepted
 
     def accepts(self, keys: Mapping[str, Sequence[str]]) -> Collection[str]:
-        """Show all fingerprints, and ask about those that were not accepted beforehand."""
+        """Show all fingerprints, ask about new ones, and return all accepted fingerprints."""
         for name, prints in keys.items():
             stderr.print(f"{name}: host key {' or '.join(prints)}")
         left = {name: prints for name, prints in keys.items() if not {*prints} & {*self._accepted}}
@@ -107,7 +107,7 @@ class _AtTerminal:
             return self._accepted
         if not sys.stdin.isatty():
             raise GpupoolError(
-                f"{', '.join(left)}: the host key is new: compare it with the machine's own, then add "
+                f"{', '.join(left)}: the host key is new: compare it with the key on the machine, then add "
                 f"--host-key {next(iter(left.values()))[0]}; nothing was changed"
             )
         agreed = typer.confirm(f"Are these the host keys of {', '.join(left)}?", err=True)

@@ -9,11 +9,12 @@ from gpupool.cli.screen import Inventory, Limit, OnOption, stderr
 from gpupool.terminal import styled
 
 User = Annotated[str, typer.Argument(help="A user with `first_password: must_change`.", show_default=False)]
-Reset = Annotated[bool, typer.Option("--reset", help="Replace a password that the user has set, too.")]
+Reset = Annotated[bool, typer.Option("--reset", help="Also replace a password that the user has set.")]
 
 
 def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit = None, on: OnOption = "auto") -> None:
-    """Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user has one."""
+    """Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user already has a
+    password."""
     from gpupool.run.password import ensure_first_password, give
 
     door = announced_door(inventory, on, "password")

@@ -1,4 +1,4 @@
-"""`gpupool plan`: what apply would change, and nothing is changed."""
+"""`gpupool plan`: show what apply would change, without changing anything."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What a plan costs, on one screen and as a page for a pull request: nodes by what the changes lead to."""
+"""The effects of a plan on services and jobs, for the screen and as a page for a pull request."""
 
 import re
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from gpupool.effect import NOTHING
 from gpupool.engine.report import Report
 from gpupool.wording import changed, counted
 
-_FEW = 6  # nodes that a page names of each effect
+_FEW = 6  # nodes per effect that a page lists by name
 _LEAST = "no restart"
 
 
 def effects(report: Report) -> Mapping[str, list[str]]:
-    """Return the nodes that change, or that wait, by what that leads to; those that cost most first."""
+    """Return the nodes that change or wait, by the effect of their changes; the most disruptive effect first."""
     names: dict[str, list[str]] = {}
     for name, host in report.hosts.items():
         if host.changes or host.waits:
@@ -29,12 +29,12 @@ def summary(report: Report) -> list[str]:
 
 
 def jobs(report: Report) -> list[str]:
-    """Return a line for each node with jobs that wait, or would end: by id and user."""
+    """Return a line for each node with jobs that delay its change or would end, by id and user."""
     return [f"{name}: {', '.join(host.effect.jobs)}" for name, host in report.hosts.items() if host.effect.jobs]
 
 
 def markdown(report: Report, last: str) -> str:
-    """Return a page for a pull request: what it costs, what fails, and all changes with their diffs folded."""
+    """Return a page for a pull request: effects, failures, and all changes with their diffs folded."""
     rows = [
         f"| {_nodes(names)} | {_word(effect)}{_waiting(report, names)} |" for effect, names in effects(report).items()
     ]
@@ -43,10 +43,10 @@ def markdown(report: Report, last: str) -> str:
     failed = [f"- **{_text(name)}**: {_text(why)}" for name, why in report.failures.items()]
     parts = [f"**{_text(last)}**", "", *table, *waiting, *([*failed, ""] if failed else [])]
     for change, names in report.grouped.items():
-        told = f"{_text(', '.join(names) if len(names) <= _FEW else _nodes(names))}: {_text(change.operation)}"
+        change_line = f"{_text(', '.join(names) if len(names) <= _FEW else _nodes(names))}: {_text(change.operation)}"
         cost = "" if change.effect.what == "nothing" else f" ({_text(change.effect.what)})"
         parts += [
-            f"<details><summary>{told}{cost}</summary>",
+            f"<details><summary>{change_line}{cost}</summary>",
             "",
             *_fenced(changed(change) or "no diff"),
             "",
@@ -77,7 +77,7 @@ def _nodes(names: list[str]) -> str:
 
 
 def _fenced(text: str) -> list[str]:
-    # a fence that is longer than any within
+    # a fence that is longer than any fence in the text
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return [f"{fence}diff", text.rstrip("\n"), fence]
 

@@ -27,7 +27,7 @@ def command(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
-    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken."""
+    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken."""
     from gpupool.rehearsal.report import files, table
     from gpupool.rehearsal.whole import rehearsed, request
 

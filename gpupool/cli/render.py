@@ -1,4 +1,4 @@
-"""`gpupool render`: every file that a node would get, with no network."""
+"""`gpupool render`: print all files that nodes would get, without a network."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,17 +17,18 @@ def command(
     file: Annotated[
         str | None,
         typer.Option(
-            "--file", metavar="NAME", help="Only files with this name or path, programs too; * matches any text."
+            "--file", metavar="NAME", help="Only files with this name or path, including programs; * matches any text."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write the files with their modes here, in one subfolder per node."),
+        typer.Option("--out", help="Write the files with their modes to this folder, in one subfolder per node."),
     ] = None,
 ) -> None:
-    """Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.
+    """Print all files that gpupool would write, Slurm's first, and the accounting entities.
 
-    Programs of gpupool are listed by name and size. With --out, write everything to a folder instead.
+    A file that several nodes get is printed once. Programs of gpupool are listed by name and size. With --out, write
+    everything to a folder instead.
     """
     from gpupool.cli.rendered import render
 

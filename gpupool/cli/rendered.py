@@ -1,4 +1,4 @@
-"""What `gpupool render` prints and writes: all files of all nodes, each once."""
+"""The output of `gpupool render`: all files of all nodes, each once."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
@@ -21,13 +21,13 @@ from gpupool.wanted import File
 
 _LARGE = 65536  # characters
 _ACCOUNTING = "accounting.cfg"
-_OTHER = 2  # the rank of what is not Slurm's
+_OTHER = 2  # the rank of files that are not Slurm's
 _content = attrgetter(*(field.name for field in fields(File)))
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """A file, the first role that puts it, and the nodes that get it, in order and each once."""
+    """A file, the first role that installs it, and the nodes that get it, in order and each once."""
 
     role: str
     file: File
@@ -35,7 +35,7 @@ class _Shown:
 
 
 def render(inventory: Path, node: str | None, file: str | None, out: Path | None) -> None:
-    """Print the files of all nodes or of one, those called `file` alone, or write them to the folder `out`."""
+    """Print the files of all nodes or of one, or only files with the name `file`; or write them to the folder `out`."""
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
     accounting = None
@@ -53,11 +53,11 @@ def render(inventory: Path, node: str | None, file: str | None, out: Path | None
 
 
 def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
-    """Return why there is nothing to show: the file is another node's, or no node's."""
+    """Return why there is nothing to show: other nodes have the file, or no node has it."""
     others = [other.name for other in _chosen(cluster, None) if any(_asked_of(cluster, [other], name))] if node else []
     if others:
         return f"{node} has no file called {name}, but {fold(others)} has: run it with that node, or without a node"
-    return f"no file is called {name}; without --file all of them are shown"
+    return f"no file is called {name}; without --file all files are shown"
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
@@ -80,7 +80,7 @@ def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: st
 
 
 def _rank(shown: _Shown) -> int:
-    """Return the place of a file among all: Slurm's own first, programs last, host names before them."""
+    """Return the sort key of a file: Slurm's files first, then others, host names, and programs last."""
     if shown.file.path.rpartition("/")[0] == "/etc/slurm":
         return 0 if shown.role == "slurm" else 1
     return _OTHER + 2 if _is_program(shown) else _OTHER + (shown.file.path == "/etc/hostname")
@@ -91,7 +91,7 @@ def _is_program(shown: _Shown) -> bool:
 
 
 def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
-    """Return each file once, with its nodes: a role's own, or, of a program's module, that of all roles."""
+    """Return each file once with its nodes; a module of a program is shared by all roles that install it."""
     asked = cache(_asked)
     shared: dict[Hashable, _Shown] = {}  # programs of several roles share modules
     shown: list[_Shown] = []
@@ -99,7 +99,7 @@ def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_S
         of_role = shared.copy()
         for node in nodes:
             for file in files_of(cluster, node, role):
-                # a dataclass is hashed and compared in Python, which takes several times as long
+                # hashing and comparing a dataclass in Python would take several times as long
                 content = _content(file)
                 if content in of_role:
                     of_role[content].nodes[node.name] = None
@@ -120,7 +120,7 @@ def _asked(path: str, name: str | None) -> bool:
 
 
 def _bold(line: str) -> str:
-    # rich takes seconds for the headers of ten thousand nodes
+    # rich needs seconds for the headers of ten thousand nodes
     return f"\033[1m{line}\033[0m"
 
 
@@ -159,7 +159,7 @@ class _Folder:
         place = self._top / path
         try:
             self._write(place, text, mode)
-        except OSError as error:  # of a full disk Python does not say which file
+        except OSError as error:  # for a full disk, Python does not name the file
             raise GpupoolError(f"{error.filename or place}: {error.strerror}") from None
 
     def _write(self, place: Path, text: str, mode: int) -> None:
@@ -172,7 +172,7 @@ class _Folder:
             with suppress(OSError):
                 place.hardlink_to(same)
                 return
-        # before it has a text: a file that only its owner may read is never open to others
+        # before the text is written, so that other users can never read a file of mode 0600
         place.touch(mode)
         place.chmod(mode | 0o200)
         place.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`gpupool restore`: the accounting database from a backup, on a twin or on the cluster."""
+"""`gpupool restore`: restore the accounting database from a backup, on a twin or on the cluster."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from gpupool.terminal import styled
 def command(
     inventory: Inventory,
     drill: Annotated[
-        bool, typer.Option("--drill", help="Try it on a twin on this machine; the cluster is only read.")
+        bool, typer.Option("--drill", help="Restore on a twin on this machine; the cluster is only read.")
     ] = False,
     backup: Annotated[
         str, typer.Option("--backup", help="Name of a backup of the database; default: the newest.", metavar="NAME")

@@ -1,4 +1,4 @@
-"""`gpupool retire`: nodes leave the cluster."""
+"""`gpupool retire`: remove nodes from the cluster."""
 
 from typing import Annotated
 
@@ -17,13 +17,13 @@ Nodes = Annotated[
         help="Names, ranges or groups, as in the inventory.", autocompletion=complete.nodes, show_default=False
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before nodes are changed.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes.")]
 
 
 def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption = "auto", as_json: Json = False) -> None:
     """Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the inventory.
 
-    Exit code 1 if one cannot be removed. After Ctrl-C, run the same command again to continue.
+    Exit code 1 if a node cannot be removed. After Ctrl-C, run the same command again to continue.
     """
     Door.load()
     from gpupool.joining.retire import Retirement, prepare

@@ -1,4 +1,4 @@
-"""What `plan` and `apply` share: the target, the deploy, and how a report looks."""
+"""Shared parts of `plan` and `apply`: the target, the deploy, and the output of a report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,9 +43,9 @@ def run(door: Door, *, execute: bool, limit: str | None, log: Path | None = None
 
 
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
-    """Print each change once, with the nodes that it is for, and its diff.
+    """Print each change once, with its nodes and its diff.
 
-    More than fill a screen or two are counted by operation instead: a new cluster has thousands.
+    If there are more changes than fit on two screens, print their number by operation instead.
     """
     groups = report.grouped
     if len(groups) > MANY:
@@ -80,7 +80,7 @@ def _count_changes(console: Screen, report: Report) -> None:
 
 
 def show(console: Screen, report: Report, *, diffs: bool) -> None:
-    """Print what changes, what is to be known, and one line a node that failed."""
+    """Print changes, warnings, and one line for each node that failed."""
     _show_changes(console, report, diffs=diffs)
     for name, host in report.hosts.items():
         for text in host.notes:
@@ -90,7 +90,7 @@ def show(console: Screen, report: Report, *, diffs: bool) -> None:
 
 
 def show_price(console: Screen, report: Report) -> None:
-    """Print what the changes of a plan lead to, on one screen."""
+    """Print the effects of a plan on services and jobs, on one screen."""
     for line in price.summary(report):
         console.print(line)
     for line in price.jobs(report):
@@ -98,7 +98,7 @@ def show_price(console: Screen, report: Report) -> None:
 
 
 def planned(report: Report) -> str:
-    """Sum up a plan; changes of a node that failed are unknown."""
+    """Return the summary of a plan; changes of a node that failed are unknown."""
     good, failed = len(report.hosts) - len(report.failures), len(report.failures)
     if report.changed:
         parts = [f"{counted(changes_in(report), 'change')} pending"]
@@ -111,12 +111,12 @@ def planned(report: Report) -> str:
 
 
 def passed_over(names: Sequence[str]) -> str:
-    """Return the end of a summary: which nodes are off and were passed over; "" without any."""
+    """Return the end of a summary: the nodes that are powered down and were skipped; "" without any."""
     return f"; asleep: {', '.join(names)}" if names else ""
 
 
 def applied(report: Report) -> str:
-    """Sum up an apply; a step that failed may have done a part of its work, which is not counted."""
+    """Return the summary of an apply. A failed step may have done part of its work, which is not counted."""
     failures = report.failures
     good = len(report.hosts) - len(failures)
     summary = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"
@@ -132,7 +132,7 @@ def applied(report: Report) -> str:
 
 
 def end_badly(report: Report) -> None:
-    """Leave by Ctrl-C's exit when the run was stopped, and with 1 when a node failed."""
+    """Exit like Ctrl-C if the run was stopped, and with 1 if a node failed."""
     report.ensure_not_interrupted()
     if not report.ok:
         raise SystemExit(1)

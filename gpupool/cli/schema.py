@@ -1,4 +1,4 @@
-"""`gpupool schema`: the inventory language as JSON Schema, for editors."""
+"""`gpupool schema`: print the inventory language as JSON Schema, for editors."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,8 @@ from gpupool.cli.screen import print_json
 
 def command(
     rehearsal: Annotated[
-        bool, typer.Option("--rehearsal", help="Of a site's own promises instead: INVENTORY/rehearsal/*.yml.")
+        bool,
+        typer.Option("--rehearsal", help="Print the schema of INVENTORY/rehearsal/*.yml, the site's own promises."),
     ] = False,
 ) -> None:
     """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too."""
@@ -21,7 +22,7 @@ def of_inventories() -> dict[str, Any]:
     from gpupool.cluster.schema import Inventory
 
     schema = Inventory.model_json_schema(by_alias=True)
-    # one file of a folder holds some of the keys, so none is required of a single file
+    # a file contains only some of the inventory's keys, so none is required
     schema.pop("required", None)
     return _draft(schema)
 

@@ -1,4 +1,4 @@
-"""What all commands share of the screen: consoles, options that mean the same everywhere, JSON."""
+"""Shared parts of all commands: consoles, options with the same meaning, and JSON output."""
 
 import json
 import sys
@@ -44,6 +44,6 @@ def print_json(data: Any) -> None:
 
 
 def ensure_confirmable(yes: bool, what: str) -> None:
-    """Raise GpupoolError where the command would have to ask, and no person can answer."""
+    """Raise GpupoolError if the command has to ask for confirmation without a terminal."""
     if not yes and not sys.stdin.isatty():
         raise GpupoolError(f"{what}: use --yes, or run it in a terminal to confirm it; nothing was changed")

@@ -1,4 +1,4 @@
-"""`gpupool storage report`: which directories are large, as the files that the servers write every week say."""
+"""`gpupool storage report`: list large directories, from the usage reports that the servers write."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -33,7 +33,7 @@ def storage() -> None:
 def report(
     inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
 ) -> None:
-    """List large directories, largest first. Exit code 1 if those of a server cannot be read."""
+    """List large directories, largest first. Exit code 1 if the reports of a server cannot be read."""
     from gpupool.run.usage import usage_report
 
     door = announced_door(inventory, on, "storage report")
@@ -60,7 +60,7 @@ def report(
 
 
 def _least(cluster: "Cluster", over: str | None) -> int:
-    """Return what a directory must have more than, in KiB."""
+    """Return the size in KiB above which a directory is listed."""
     from gpupool.cluster.units import parse_size
 
     usage = cluster.storage.usage_report

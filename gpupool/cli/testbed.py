@@ -1,4 +1,4 @@
-"""`gpupool testbed`: the cluster of an inventory in containers on this machine."""
+"""`gpupool testbed`: run the cluster of an inventory in containers on this machine."""
 
 import os
 from collections.abc import Callable
@@ -28,11 +28,11 @@ Prefix = Annotated[
 def wanted(
     inventory: Path, *, name: str | None, prefix: str, network: str | None, vm: str | None = None
 ) -> tuple[Spec, dict[str, tuple[str, ...]]]:
-    """Return the testbed that an inventory asks for, and the mounts that its nodes go without.
+    """Return the testbed of an inventory, and the mounts that its nodes cannot have.
 
-    `vm` names the nodes that are machines; None leaves that as it is where the testbed stands already.
+    `vm` names the nodes that are virtual machines; None keeps the choice of an existing testbed.
     """
-    # Loading an inventory takes its time, and most commands of a testbed need none.
+    # Imported here: most commands of a testbed do not load an inventory, which takes long.
     from gpupool.cluster.load import load
     from gpupool.testbed import host, overlay
     from gpupool.testbed.vm import choice as vm_choice
@@ -72,7 +72,7 @@ def up(
     prefix: Prefix = "gpupool",
     as_json: Json = False,
 ) -> None:
-    """Start the nodes of the testbed, creating what is missing. Can be repeated at any time."""
+    """Start the nodes of the testbed, and create missing ones. Can be repeated at any time."""
     from gpupool.testbed import lifecycle
 
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
@@ -118,7 +118,7 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
 
 @app.command()
 def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Show the state of every node. Exit code 1 if one is not ready."""
+    """Show the state of every node. Exit code 1 if a node is not ready."""
     testbed = state.find(inventory, name=name, prefix=prefix)
     nodes = look.status(testbed.id)
     if as_json:
@@ -155,7 +155,7 @@ def ssh(
 
 
 def _telling(console: Screen) -> AbstractContextManager[Tell]:
-    """Return what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
+    """Return the output for the steps of `up`: a line that is replaced on a terminal, plain lines elsewhere."""
     if console.is_terminal:
         return _Spinner(console)
     return nullcontext(lambda step: console.print(step))

@@ -1,4 +1,4 @@
-"""`gpupool upgrade`: another release of Slurm on all nodes, in Slurm's order."""
+"""`gpupool upgrade`: install another release of Slurm on all nodes, in Slurm's order."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     inventory: Inventory,
     at_most: Annotated[
-        int, typer.Option("--at-most", min=1, help="Most compute nodes upgraded at once; the first goes alone.")
+        int, typer.Option("--at-most", min=1, help="Maximum compute nodes upgraded at once; the first is done alone.")
     ] = 4,
     drill: Annotated[
         bool, typer.Option("--drill", help="First test the new version with a backup, on this machine.")
@@ -67,7 +67,7 @@ def command(
 
 
 def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
-    """Print what is replaced where, and in which order."""
+    """Print the changes with their nodes, and the order of the stages."""
     from gpupool.upgrade.order import FETCH, stages
 
     for change, names in ready.report.grouped.items():
@@ -82,7 +82,7 @@ def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
 
 
 def _end(target: Target, ready: "Prepared", what: str) -> None:
-    """Verify, and print one line."""
+    """Verify the nodes, and print a summary."""
     outcomes = checked(target, set(ready.reached))
     failed = show_failures(outcomes)
     for name in ready.lost:

@@ -1,4 +1,4 @@
-"""`gpupool verify`: is it so? Read-only checks on the live nodes."""
+"""`gpupool verify`: run read-only checks on the live nodes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     names = chosen(target, limit) or {node.name for node in target.nodes}
     resting = asleep(target, names)
     outcomes = checked(target, names - {*resting})
-    # a node that was switched off meanwhile is not wrong, either
+    # a node that was switched off meanwhile has not failed
     resting = (*resting, *asleep(target, {outcome.node for outcome in outcomes if not outcome.ok}))
     outcomes = [outcome for outcome in outcomes if outcome.node not in resting]
     if as_json:
@@ -38,8 +38,8 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
 
 
 def checked(target: Target, names: set[str]) -> "Sequence[Outcome]":
-    """Return the outcome of each check on these nodes, and show meanwhile which one is made."""
-    # testinfra and pytest are slow to import: only commands that check wait for them
+    """Return the outcome of each check on these nodes, and show the current check meanwhile."""
+    # testinfra and pytest are slow to import, so only this function imports them
     from gpupool.verify.run import Outcome, run
 
     count = 0

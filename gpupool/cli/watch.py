@@ -1,4 +1,4 @@
-"""How a long command shows on a screen what happens on nodes: a line for each new event, with the time."""
+"""The progress of a long command on a screen: a line with the time for each event of a node."""
 
 import time
 from collections.abc import Sequence
@@ -17,32 +17,32 @@ COLOURS = {"done": "green", "failed": "red", "left alone": "yellow", "not begun"
 
 
 class Watch(Observer):
-    """Prints each event of a node once."""
+    """An observer that prints each event of a node once."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._last: dict[str, str] = {}
 
     def step(self, node: str, what: str) -> None:
-        """Print it, unless it is the node's last line."""
+        """Print the step of a node, unless its last line is the same."""
         self._print(node, what, "bold")
 
     def ended(self, node: str, outcome: str, why: str) -> None:
-        """Print it in the colour of the outcome."""
+        """Print the outcome of a node in the outcome's colour."""
         self._print(node, f"{outcome}{f': {why}' if why else ''}", COLOURS.get(outcome, "bold"))
 
     def warning(self, node: str, what: str) -> None:
-        """Print it in yellow."""
+        """Print a warning in yellow."""
         self._print(node, what, "yellow")
 
     def waiting(self, nodes: Sequence[str], done: int, total: int) -> AbstractContextManager[object]:
-        """Show on a terminal which nodes are waited for."""
+        """Show on a terminal which nodes the command waits for."""
         if not self._screen.is_terminal:
             return nullcontext()
         return self._screen.status(styled(f"{done} of {counted(total, 'node')} done; waiting for {', '.join(nodes)}"))
 
     def drilled(self, restored: "Restored") -> None:
-        """Print its table."""
+        """Print the table of a drill."""
         for line, style in restored.lines():
             self._screen.print(line, style=style)
 

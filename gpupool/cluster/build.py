@@ -1,4 +1,4 @@
-"""Build a Cluster from a checked inventory: ranges, patterns and defaults are written out."""
+"""Build a Cluster from a checked inventory: expand ranges and patterns, and fill in defaults."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields

@@ -14,8 +14,8 @@ _CUDA: Path = ("software", "cuda")
 class Driver:
     """A choice of driver, with its nodes. `branch` is None for the newest branch of a repository.
 
-    `promised` is the CUDA version that users may rely on, `path` the entry of the choice, `own` the keys that it sets
-    itself.
+    `promised` is the CUDA version that users may rely on, `path` the entry of the choice, `own` the keys of the entry
+    that are not inherited.
     """
 
     nodes: frozenset[str]

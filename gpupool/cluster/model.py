@@ -194,7 +194,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Drivers:
-    """The implementation of nodes: real hardware, or a testbed's replacements.
+    """The implementation of the nodes: real hardware, or a testbed's replacements.
 
     `cgroup` is the cgroup version of the nodes; `shared` is where a testbed's nodes find their shared directories;
     `machines` are the testbed's nodes that have a separate kernel. `cpus` are `claimed` if compute nodes do not have
@@ -304,7 +304,7 @@ class Cluster(Sections):
             *(account for account in user.own_accounts if self.accounts[account].entry.gid),
         )
 
-    def let_in(self, partition: Partition, user: User) -> bool:
+    def admits_user(self, partition: Partition, user: User) -> bool:
         """Return whether `users` and `allow_groups` of a partition admit a user, by the inventory's groups alone."""
         entry = partition.entry
         if entry.is_assigned and partition.name not in user.entry.partitions:
@@ -313,7 +313,7 @@ class Cluster(Sections):
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of an account may run in a partition, for any user."""
-        return admits(self.line_of(account), partition.allow_accounts, partition.deny_accounts)
+        return admits(self.matching_accounts(account), partition.allow_accounts, partition.deny_accounts)
 
     @property
     def name(self) -> str:
@@ -341,7 +341,7 @@ class Cluster(Sections):
         """The export with the homes; None if homes are local."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
 
-    def line_of(self, account: str) -> frozenset[str]:
+    def matching_accounts(self, account: str) -> frozenset[str]:
         """Return the accounts by which AllowAccounts matches an account: itself, and in newer Slurm its ancestors."""
         accounts = self.with_parents(account)
         return frozenset(accounts if has(self.slurm.version, "hierarchical AllowAccounts") else accounts[:1])

@@ -43,7 +43,7 @@ def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
     for path in paths:
         here: Any = left
         for step in path[:-1]:
-            here = here[step] if _stands((step,), here) else None
+            here = here[step] if _exists((step,), here) else None
         if isinstance(here, dict) and path:
             here.pop(path[-1], None)
     return left
@@ -58,7 +58,7 @@ def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Compla
             continue  # not empty: its items are invalid, about which other complaints exist
         path = tuple(step for step in item["loc"] if step != "[key]")
         # Pydantic reports each type of a union; one complaint per path is enough.
-        while path and not _stands(path, data) and item["type"] != "missing":
+        while path and not _exists(path, data) and item["type"] != "missing":
             path = path[:-1]
         if path in reported:
             continue
@@ -66,7 +66,7 @@ def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Compla
         yield _complaint(item["type"], path, item)
 
 
-def _stands(path: Path, data: Any) -> bool:
+def _exists(path: Path, data: Any) -> bool:
     for step in path:
         try:
             data = data[step]

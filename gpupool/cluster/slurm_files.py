@@ -21,12 +21,12 @@ def troubles(name: str, text: str) -> Iterator[Trouble]:
             yield number, f"contains {odd!r}", "write plain text with line feeds"
             return
     if not text.endswith("\n"):
-        yield text.count("\n") + 1, "its last line does not end", "add a line feed"
+        yield text.count("\n") + 1, "the last line has no line feed", "add one"
     if program and not text.startswith("#!/"):
-        yield 1, "does not begin with the program that reads it", "begin with #!/bin/sh"
+        yield 1, "has no interpreter line", "begin with #!/bin/sh"
     for number, line in lines(text) if name == "plugstack.conf" else ():
         if not _SPANK.fullmatch(line):
-            hint = "write the lines of included files here: no node has them" if line.startswith("include") else None
+            hint = "write its lines here: nodes do not have the file" if line.startswith("include") else None
             yield number, "is not `required PLUGIN` or `optional PLUGIN`", hint
 
 

@@ -1,4 +1,4 @@
-"""The differences of a cluster: those of files and daemons from a plan, and those of slurmctld and the hardware."""
+"""The differences of a cluster: of files and daemons from a plan, of slurmctld, and of the hardware."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -101,6 +101,6 @@ def _hardware(node: Node, known: list[Difference], present: Collection[str]) -> 
     more = [path for path in present if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []
     if not (missing or more) or any(row.kind == "hardware" for row in known):
         return []
-    says = [f"without {', '.join(missing)}"] if missing else []
-    live = "; ".join([*says, f"{', '.join(more)} beside them"] if more else says)
+    parts = [f"without {', '.join(missing)}"] if missing else []
+    live = "; ".join([*parts, f"{', '.join(more)} beside them"] if more else parts)
     return [Difference(node.name, "hardware", "GPU devices", f"{len(wanted)}", NONE, live, BROKEN)]

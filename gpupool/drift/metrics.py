@@ -22,7 +22,7 @@ def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collec
             lines += [f'gpupool_drift{{node="{node}",kind="{kind}"}} {counts[node, kind]}' for kind in KINDS]
     lines += ["# HELP gpupool_drift_read Whether a node could be read.", "# TYPE gpupool_drift_read gauge"]
     lines += [f'gpupool_drift_read{{node="{node}"}} {int(node not in failed)}' for node in nodes]
-    lines += ["# HELP gpupool_drift_time_seconds When this was seen.", "# TYPE gpupool_drift_time_seconds gauge"]
+    lines += ["# HELP gpupool_drift_time_seconds Unix time of this reading.", "# TYPE gpupool_drift_time_seconds gauge"]
     lines.append(f"gpupool_drift_time_seconds {now:.0f}")
     return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.programs.drift.difference import NONE, PUT_BACK, Difference
 
-_REFUSED = "until a person changes it: apply refuses to"
+_REFUSED = "until an admin changes it: apply refuses to"
 #: `PRESENT` and `ABSENT` of a package, as admins read them.
 _INSTALLED = {PRESENT: "installed", ABSENT: "not installed"}
 

@@ -41,7 +41,7 @@ class Audit:
             connector.write_log(self.begun())
 
     def end(self, tracks: Mapping[Host, Track], changes: Mapping[Host, Sequence[Change]], interrupted: bool) -> None:
-        """Write the last line on all nodes that have the first; a node that hangs is not waited for."""
+        """Write the last line on all nodes that have the first; do not wait for a node that hangs."""
 
         def tell(host: Host, track: Track) -> None:
             failure = track.failure or (STOPPED if interrupted else None)

@@ -11,7 +11,7 @@ def _patch() -> None:
     """Patch the standard library, with one search for plugins of gevent.
 
     gevent searches for plugins at each of 29 events, and each time Python reads the entry points of all installed
-    packages. gevent has no option to avoid it; without this problem, `monkey.patch_all()` would be enough.
+    packages. gevent has no option to avoid this, so `monkey.patch_all()` is not called.
     """
     module: Any = metadata
     look, plugins = metadata.entry_points, metadata.entry_points()

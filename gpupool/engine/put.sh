@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes standard input to a file, whole or not at all; owner and mode of a file that is there stay.
-# $1 the file, $2 the number of bytes.
-# Ends with 1 if fewer bytes have come, since the connection was lost.
+# Writes standard input to a file atomically. An existing file keeps its owner and mode.
+# $1 the path of the file, $2 the number of bytes.
+# Exit code 1 if the connection was lost and fewer bytes arrived.
 path=$1 size=$2
 [ ! -L "$path" ] || path=$(readlink -f -- "$path") || exit
 if [ -e "$path" ]; then
@@ -15,5 +15,5 @@ else
   chmod "$(printf %o $((0666 & ~$(umask))))" -- "$temporary" || exit
 fi
 cat >"$temporary" || exit
-[ "$(stat -c %s -- "$temporary")" = "$size" ] || { echo "$path: only a part has come" >&2; exit 1; }
+[ "$(stat -c %s -- "$temporary")" = "$size" ] || { echo "$path: received only a part of it" >&2; exit 1; }
 mv -fT -- "$temporary" "$path"

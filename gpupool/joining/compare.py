@@ -27,9 +27,9 @@ def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]
             yield f"{actual} {key}{of}, not {wanted}"
     if hardware.arch is not None and hardware.arch != machine.arch:
         yield f"{machine.arch}, not {hardware.arch}"
-    told = hardware.slurm_memory(reserve)
-    if machine.memory < told:
-        yield f"memory of {machine.memory}M, and Slurm would be told {told}M"
+    real_memory = hardware.slurm_memory(reserve)
+    if machine.memory < real_memory:
+        yield f"memory of {machine.memory}M, less than RealMemory, {real_memory}M"
     elif hardware.memory and machine.memory > hardware.memory * _ABOVE:
         yield f"memory of {machine.memory}M, not {format_size(hardware.memory)}"
     elif hardware.real_memory and not hardware.memory and machine.memory * _FIRMWARE > hardware.real_memory:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints for each address the network device that leads there and its speed in Mbit/s: "ADDRESS DEVICE SPEED"; the speed is
-# - where the device does not say. $1... addresses.
+# Prints "ADDRESS DEVICE SPEED" for each address: the network device of its route and the device's speed in Mbit/s, or -
+# if the device does not report a speed. $1... addresses.
 
 for address in "$@"; do
   device=$(ip -o route get "$address" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')

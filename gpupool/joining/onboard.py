@@ -1,4 +1,4 @@
-"""Machines become nodes: added to Slurm and drained, deployed, accepted, written to the inventory, and resumed."""
+"""Onboard machines as nodes: add them to Slurm, drain, deploy and accept them, edit the inventory, and resume them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
 
-HEARD_SECONDS = 120.0  # from slurmd's start until it has registered with slurmctld
+HEARD_SECONDS = 120.0  # maximum time from slurmd's start until it has registered with slurmctld
 _STOP = "systemctl stop slurmd 2>/dev/null || true"
 _LEAVE = "systemctl disable --quiet --now slurmd 2>/dev/null || true"
 
@@ -56,7 +56,7 @@ class Onboarding:
         return Onboarded(tuple(prepared.choices), prepared.commands.sent, missing)
 
     def _make_room(self) -> None:
-        """Drain nodes that Slurm knows and wait for their jobs; stop slurmd on others, which may have run it."""
+        """Drain nodes that Slurm knows, and wait for their jobs; stop slurmd on other nodes, where it may run."""
         known = states(self._controller, self._nodes)
         in_slurm = [node for node in self._nodes if node.name in known]
         why = "another machine" if self._prepared.replace else "joins"

@@ -1,4 +1,4 @@
-"""Nodes leave: drained until their jobs end, removed from Slurm, cleaned, and removed from the inventory."""
+"""Retire nodes: drain them until their jobs end, then remove them from Slurm, their files, and their entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def prepare(target: Target, original: Original, selector: str, *, on: str) -> Le
     if others := [node.name for node in nodes if set(node.roles) != {"compute"}]:
         raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be retired")
     if elastic := [node.name for node in nodes if node.elastic]:
-        raise UsageError(f"{', '.join(elastic)}: elastic nodes come and go by themselves; remove the entry and apply")
+        raise UsageError(f"{', '.join(elastic)}: an elastic node cannot be retired; remove its entry and apply")
     made = written.left(original, names)
     after = target_of(made.cluster, original.inventory, on)
     return Leaving(target, after, made.draft, nodes, concerned(cluster, after.cluster))

@@ -1,1 +1,1 @@
-"""The whole cluster at full size as a twin on one machine, and its promises tested there with real jobs."""
+"""Test the promises of a cluster with real jobs on its twin, which has all nodes in one container."""

@@ -208,7 +208,7 @@ class Expected:
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""
-        above = self.cluster.line_of(account)
+        above = self.cluster.matching_accounts(account)
         if partition.allow_accounts:
             return not above.isdisjoint(partition.allow_accounts)
         return above.isdisjoint(partition.deny_accounts)
@@ -217,7 +217,7 @@ class Expected:
         """Return whether this user may submit to the partition with this account."""
         if user.ended_on(date.today()) or account not in user.accounts:
             return False
-        return self.cluster.let_in(partition, user) and self.admits(partition, account)
+        return self.cluster.admits_user(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Yield the users who may submit to the partition, each with an account."""

@@ -10,7 +10,7 @@ Outcome = Literal["kept", "broken", "void", "not made"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A promise, what was tried and what happened, in words for the head of a lab; its test took `seconds`.
+    """A promise, what was tried and what happened, in plain words for users; its test took `seconds`.
 
     `promise` is its key (`cap`), `text` its text, `requirements` the numbers of the users' promises that it shows.
     """

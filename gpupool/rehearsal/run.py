@@ -55,7 +55,7 @@ class _Run:
             try:
                 verdict = promise.try_it(self.stage)
             except GpupoolError as error:
-                verdict = broken("as far as it went", f"the twin did not answer: {error}")
+                verdict = broken("until the failure", f"the twin did not answer: {error}")
         finding = Finding(
             promise.key,
             promise.text,

@@ -26,7 +26,7 @@ class Sent:
     at: float = 0.0
 
     def __or__(self, other: "Sent") -> "Sent":
-        """Return both as one."""
+        """Return the jobs and refusals of both."""
         return Sent({**self.requests, **other.requests}, (*self.refused, *other.refused), max(self.at, other.at))
 
     @property
@@ -72,7 +72,7 @@ class Passed:
     """Results and running jobs of earlier promises that later ones use.
 
     `waits` has the seconds that owners' jobs waited beyond the grace time; `reclaimed_each` is whether each lab has
-    reclaimed its cap. `borrowers` hold borrowed GPUs, `claims` the GPUs of labs, `timeout` runs into its time limit.
+    reclaimed its cap. `borrowers` hold borrowed GPUs, `claims` the GPUs of labs, `timeout` reaches its time limit.
     """
 
     waits: list[float] = field(default_factory=list)

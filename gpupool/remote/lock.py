@@ -26,7 +26,7 @@ _SCRIPT = shell_file(__package__, "lock.sh")
 
 @dataclass(frozen=True)
 class Reply:
-    """The state of a lock, from a line of `lock.sh`: held by this command, busy (held by `owner`), or free."""
+    """The state of a lock, from a line of `lock.sh`: held by this command, busy (`owner` holds it), or free."""
 
     state: Literal["held", "busy", "free"]
     owner: str = ""

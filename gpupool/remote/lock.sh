@@ -1,15 +1,15 @@
 #!/bin/bash
-# Looks at a node's lock or holds it, as long as a line comes on standard input now and then; what is in a line goes to
-# the end of a log, which is begun anew when it is large: the one before is kept as well.
-# $1 "look" or "lock", $2 file, $3 who holds it, $4 seconds of silence after which it is free, $5 seconds to wait for it,
-# $6 the log.
-# Prints "gpupool-clock" and the node's clock, then gpupool-free, "gpupool-busy" and who has it, or gpupool-held.
+# Reads the state of a node's lock ("look"), or holds the lock while lines arrive on standard input ("lock"). Lines with
+# text are appended to a log. A large log is renamed to LOG.1, and a new one is begun.
+# $1 "look" or "lock", $2 the lock's file, $3 the owner, $4 seconds without a line after which the lock is released,
+# $5 seconds to wait for the lock, $6 the log.
+# Prints "gpupool-clock" and the node's clock; then gpupool-free, gpupool-held, or "gpupool-busy" and the owner.
 # shellcheck disable=SC2034 # beats and tries are only counted
 
 act=$1 lock=$2 owner=$3 lease=$4 wait=$5 log=$6
 largest=262144 # bytes
 date +'gpupool-clock %s.%N'
-if [ "$act" = look ]; then # who has ended leaves the file empty, who was killed leaves it to nobody
+if [ "$act" = look ]; then # an owner that ended left the file empty; an owner that was killed left it without a lock
   if [ -s "$lock" ] && ! flock -n -s "$lock" true; then echo "gpupool-busy $(head -c 200 -- "$lock")"
   else echo gpupool-free; fi
   exit
@@ -21,7 +21,7 @@ if ! flock -w "$wait" 9; then
 fi
 printf '%s\n' "$owner" > "$lock"
 echo gpupool-held
-keep() { # line; one that a full disk has cut short stays a line of its own
+keep() { # line; starts a new line first if a full disk has truncated the last one
   mkdir -p -- "${log%/*}"
   if [ -s "$log" ]; then
     [ -z "$(tail -c 1 -- "$log")" ] || echo >>"$log"

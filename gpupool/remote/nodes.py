@@ -79,7 +79,7 @@ class Nodes:
             raise NoAnswerError(f"{node}: {TOO_MUCH}") from None
         # a command may use timeout itself: the caller checks that status
         if done.returncode in _TIMED_OUT and time.monotonic() - began >= seconds:
-            raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
+            raise NoAnswerError(f"{node}: the command did not end within {seconds:.0f} s")
         return self._answer(node, done)
 
     def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
@@ -131,11 +131,11 @@ class Nodes:
 
     def command(self, node: str) -> list[str]:
         """Return the `ssh` command for a node: the configuration file, options, and the node's name."""
-        return self._way(node, [])
+        return self._ssh_command(node, [])
 
     def settings(self, node: str) -> dict[str, str]:
         """Return the first value of each option that OpenSSH uses for a node, by its name in lower case."""
-        done = _ssh(self._way(node, ["-G"]), _CONNECTING)
+        done = _ssh(self._ssh_command(node, ["-G"]), _CONNECTING)
         if done.returncode:
             raise GpupoolError(f"{node}: ssh: {_last(done.stderr.decode(errors='replace'))}")
         return {name: values[0] for name, values in settings.read(done.stdout).items()}
@@ -159,7 +159,7 @@ class Nodes:
                 "ControlPath": "none",
             } | ({"HostKeyAlgorithms": algorithms} if algorithms else {})
             try:
-                done = _ssh([*self._way(node, config.option_words(options)), "true"], seconds + _CONNECTING)
+                done = _ssh([*self._ssh_command(node, config.option_words(options)), "true"], seconds + _CONNECTING)
                 why = ssh_errors.reason(done.stderr)
             except subprocess.TimeoutExpired:
                 why = f"no answer in {seconds:.0f} s"
@@ -200,9 +200,9 @@ class Nodes:
         if shared and socket and len(str(socket).encode()) <= _LONGEST_SOCKET:
             sharing = {"ControlMaster": "auto", "ControlPath": config.quoted(socket)}
             sharing |= {"ControlPersist": str(_PERSIST_SECONDS)}
-        return [*self._way(node, config.option_words(sharing)), remote_command(script)]
+        return [*self._ssh_command(node, config.option_words(sharing)), remote_command(script)]
 
-    def _way(self, node: str, options: Sequence[str]) -> list[str]:
+    def _ssh_command(self, node: str, options: Sequence[str]) -> list[str]:
         address = self._addresses.get(node)
         if address is None:
             raise GpupoolError(

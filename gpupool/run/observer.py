@@ -1,4 +1,4 @@
-"""The observer of a long command: a person's screen, a program, or a test."""
+"""The observer of a long command: a screen, a program, or a test."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

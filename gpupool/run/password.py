@@ -11,7 +11,7 @@ from gpupool.errors import UsageError
 from gpupool.run.door import Door
 
 # without characters that look alike
-_SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
+_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Given:
 
 def new_password() -> str:
     """Return a password of 79 bits that can be read aloud."""
-    return "-".join("".join(secrets.choice(_SIGNS) for _ in range(4)) for _ in range(4))
+    return "-".join("".join(secrets.choice(_CHARACTERS) for _ in range(4)) for _ in range(4))
 
 
 def ensure_first_password(cluster: Cluster, user: str) -> None:

@@ -19,7 +19,7 @@ def restore(door: Door, backup: str, *, aside: bool) -> Report:
         cluster, node = here()
         if node.has("database"):
             restore.database(name="Accounting database", program=COMMAND, backup=backup, aside=aside)
-        barrier(name="The database is there")
+        barrier(name="The database is restored")
         if node.has("controller", "backup-controller"):
             restore.read_again(name="Slurm controller", after=cluster.database.name)
 

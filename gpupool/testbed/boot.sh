@@ -1,18 +1,18 @@
 #!/bin/sh
-# What a container does before systemd, each time it starts: it turns docker's surroundings into those of a machine.
-# $resolv text of resolv.conf ("" for docker's), $login public key that root logs in with, $controllers of cgroup v1 (or
-# none) to be mounted below $v1, $devices NAME:MINOR of GPUs, $major their device number, $testbed the testbed that it
-# may switch on and off ("" for none).
-# shellcheck disable=SC2154 # these are set before it
+# Runs at each start of a container before systemd, and turns docker's environment into that of a machine.
+# $resolv: text of resolv.conf ("" for docker's). $login: public key with which root logs in. $controllers of cgroup v1
+# (or none) to mount below $v1. $devices: NAME:MINOR of GPUs, $major: their major device number. $testbed: the testbed
+# that this node may switch on and off ("" for none).
+# shellcheck disable=SC2154 # the caller sets them
 
-# A private cgroup2 tree, so that systemd can move processes about in it.
+# a private cgroup2 tree, in which systemd can move processes
 umount -R /sys/fs/cgroup 2>/dev/null
 mkdir -p /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 90
 for name in $controllers; do
   mkdir -p "$v1/$name" && mount -t cgroup -o "$name" cgroup "$v1/$name"
 done
-# Files that docker binds into /etc become plain ones, which tools can replace by rename; later starts keep them.
+# Replace docker's bind mounts in /etc by plain files, which tools can replace by rename; later starts keep them.
 own() {
   grep -q " /etc/$1 " /proc/self/mounts || return 0
   cat "/etc/$1" > "/run/docker-$1"
@@ -25,11 +25,11 @@ mkdir -p /var/lib/container
 own hosts ""
 own hostname ""
 own resolv.conf "$resolv"
-# Mounts that this kernel cannot do would fail at each boot.
+# Mask mounts of file systems that this kernel lacks: they would fail at each boot.
 mkdir -p /run/systemd/system
 grep -qw rpc_pipefs /proc/filesystems || ln -sf /dev/null /run/systemd/system/run-rpc_pipefs.mount
 grep -qw nfsd /proc/filesystems || ln -sf /dev/null /run/systemd/system/proc-fs-nfsd.mount
-# Its own identity, made once.
+# The machine id and the host key, created once.
 [ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id
 key=/etc/ssh/ssh_host_ed25519_key
 if ! [ -s $key.pub ]; then

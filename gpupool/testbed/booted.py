@@ -12,7 +12,7 @@ BOOT_SECONDS = 300.0  # thirty times as long as on an idle machine: then it has 
 # Longest wait for a node's last services: after an apply, some of them wait for another node.
 SETTLE_SECONDS = 20.0
 
-# Also authorizes a key that is newer than the container (the testbed's folder was lost).
+# Also authorizes a key that is newer than the container, in case the testbed's folder was lost.
 _ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/authorized_keys\n'
 
 Ready = list[tuple[Container, look.ProbeResult]]

@@ -1,6 +1,6 @@
 """A testbed's cloud as a driver of Apache Libcloud: its machines are the containers of the testbed.
 
-It is on the testbed's controllers only, where it asks `cloud_switch.py` by a socket that is open to slurm alone.
+It is installed on the testbed's controllers only. It calls `cloud_switch.py` through a socket that only slurm can open.
 """
 
 import json
@@ -14,15 +14,15 @@ SOCKET = "/run/testbed-switch.sock"
 _STATES = {"running": NodeState.RUNNING, "exited": NodeState.STOPPED, "created": NodeState.STOPPED}
 
 
-class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not on the machine that looks at types
-    """The containers of a testbed; switching one off is its power button, as `docker stop` presses it."""
+class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not installed where mypy runs
+    """The containers of a testbed; a container is switched off by `docker stop`, like by its power button."""
 
     name = "Containers of a testbed"
     website = ""
     type = "containers"
 
     def __init__(self) -> None:
-        """It needs no credentials."""
+        """Create the driver; it needs no credentials."""
 
     def list_nodes(self) -> list[Any]:
         """Return all nodes of the testbed, on or off."""
@@ -30,12 +30,12 @@ class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not on the ma
         return [Node(name, name, _STATES.get(state, NodeState.PENDING), [], [], self) for name, state in states]
 
     def start_node(self, node: Any) -> bool:
-        """Switch a container on; an error of docker's is raised."""
+        """Switch a container on; raise an error of docker."""
         _ask(f"on {node.name}")
         return True
 
     def stop_node(self, node: Any) -> bool:
-        """Switch a container off, and return when it is."""
+        """Switch a container off, and return after it has stopped."""
         _ask(f"off {node.name}")
         return True
 

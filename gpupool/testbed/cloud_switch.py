@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Switches the containers of this testbed on and off, for the one who is let in by the socket of its unit.
+"""Switch the containers of this testbed on and off, for the user who may open the socket of its unit.
 
-It reads a line, `list`, `on NODE` or `off NODE`, and prints a JSON object: nodes and docker's words for their states,
-or `error`. It is root's in a controller of a testbed: docker's socket is its alone, and it does no more than this.
+It reads a line, `list`, `on NODE` or `off NODE`, and prints a JSON object: docker's state of each node, or `error`.
+It runs as root on a controller of a testbed, because only root there can open docker's socket.
 """
 
 import http.client
@@ -18,7 +18,7 @@ _SHUTDOWN = 60  # seconds until a container that does not stop is killed
 
 
 class Docker(http.client.HTTPConnection):
-    """docker's API on its socket."""
+    """A connection to docker's API on its socket."""
 
     def connect(self) -> None:
         """Open the socket."""
@@ -27,7 +27,7 @@ class Docker(http.client.HTTPConnection):
 
 
 def ask(method: str, path: str) -> bytes:
-    """Return docker's answer; OSError with its own words where it says no."""
+    """Return docker's answer; OSError with docker's message if it refuses."""
     way = Docker("docker")
     way.request(method, path)
     answer = way.getresponse()
@@ -46,7 +46,7 @@ def containers() -> dict[str, tuple[str, str]]:
 
 
 def main(line: str) -> dict[str, str]:
-    """Do what a line says; return what is to be printed."""
+    """Execute a line, and return the object to print."""
     act, _, node = line.strip().partition(" ")
     nodes = containers()
     if act == "list":

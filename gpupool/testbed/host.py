@@ -66,7 +66,7 @@ def mirror() -> str | None:
 
 
 def apt_options() -> tuple[str, ...]:
-    """Return mmdebstrap's options for checks that apt leaves out on this machine, such as the date of a mirror."""
+    """Return mmdebstrap's options for checks that this machine's apt skips, such as the date of a mirror."""
     if not shutil.which("apt-config"):
         return ()
     accepts = ("Acquire::Check-Valid-Until", "Acquire::Check-Date")

@@ -42,7 +42,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
     dockerd.ensure()
     if spec.machines:
         vm.ensure_possible()
-    network.stands(spec)  # a wrong network fails here, before images are built or the testbed's state is saved
+    network.exists(spec)  # a wrong network fails here, before images are built or the testbed's state is saved
     with kept.locked(spec.id) as folder:
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()

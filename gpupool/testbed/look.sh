@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the host key of a node, whether sshd runs, systemd's word for the whole, and the names of units that failed.
+# Prints a node's host key, the state of sshd, systemd's state of the system, and the names of failed units.
 
 cat /etc/ssh/ssh_host_ed25519_key.pub
 systemctl is-active ssh.service

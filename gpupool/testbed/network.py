@@ -9,17 +9,17 @@ from gpupool.testbed.spec import LABEL, Spec, Volume
 
 def ensure(spec: Spec) -> None:
     """Create the testbed's network, unless it exists with the right addresses."""
-    if stands(spec):
+    if exists(spec):
         return
     made = docker.attempt(create(spec))
     # docker may still create it for an up that was just killed
-    if made.returncode and not stands(spec):
+    if made.returncode and not exists(spec):
         wanted = ipaddress.ip_network(spec.network)
         free = _free(wanted, [wanted, *(subnet for group in _subnets().values() for subnet in group)])
         raise TestbedError(f"cannot create network {wanted}: {docker.reason(made)}; try --network {free}")
 
 
-def stands(spec: Spec) -> bool:
+def exists(spec: Spec) -> bool:
     """Return whether the testbed's network exists; TestbedError if it cannot be created."""
     taken = _subnets()
     ours = taken.pop(spec.id, None)

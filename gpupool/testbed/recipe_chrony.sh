@@ -1,7 +1,7 @@
 #!/bin/sh
-# Has chrony run in a container, where it is installed.
+# Configures chrony, if it is installed, so that it runs in a container.
 
-# chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
+# -x: chrony must not change the clock, which is that of the host
 unit=/usr/lib/systemd/system/chrony.service
 [ -e $unit ] || unit=/lib/systemd/system/chrony.service
 if [ -e $unit ]; then

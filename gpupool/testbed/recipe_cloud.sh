@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a controller's image one that switches the containers of its testbed: $driver is of libcloud, $switch is what
-# root runs for it, by a socket that is open to slurm alone.
-# shellcheck disable=SC2154 # driver and switch are set before it
+# Installs the testbed's cloud in a controller's image, which switches the containers of the testbed. $driver: a driver of
+# libcloud. $switch: the program that root runs for the driver, on a socket that only slurm can open.
+# shellcheck disable=SC2154 # the caller sets driver and switch
 
 packages=/usr/lib/python3/dist-packages
 printf '%s' "$driver" > $packages/testbed_cloud.py

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Stands for NVIDIA's hook: docker starts it before a container with --gpus, and tells it of that on standard input.
-# Each GPU that is asked for, by number or by a UUID of nvidia-smi -L, appears in the container; a line is noted.
+# Replaces NVIDIA's hook: docker runs it before it starts a container with --gpus, with the state on standard input.
+# Creates the device file of each requested GPU (a number, or a UUID of nvidia-smi -L) in the container; writes a log.
 
 note=/var/log/nvidia-container-runtime-hook.log
 state=$(cat)
-told() { printf '%s' "$state" | sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/p' | head -n 1; }
-pid=$(told pid) bundle=$(told bundle)
+field() { printf '%s' "$state" | sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/p' | head -n 1; }
+pid=$(field pid) bundle=$(field bundle)
 config=$(cat "$bundle/config.json")
 asked=$(printf '%s' "$config" | sed -n 's/.*"NVIDIA_VISIBLE_DEVICES=\([^"]*\)".*/\1/p')
 root=$(printf '%s' "$config" | sed -n 's/.*"root":{"path":"\([^"]*\)".*/\1/p')
@@ -28,4 +28,4 @@ for gpu in $asked; do
   nsenter --target "$pid" --mount mknod -m 666 "$root/dev/nvidia$number" c 195 "$number" || exit 1
   made="$made $number"
 done
-printf '%s asked=%s made=%s\n' "$(told id)" "$asked" "${made# }" >> $note
+printf '%s asked=%s made=%s\n' "$(field id)" "$asked" "${made# }" >> $note

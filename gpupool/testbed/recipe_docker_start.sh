@@ -1,13 +1,14 @@
 #!/bin/sh
-# Starts dockerd with the control groups of v1 where a host has its controllers there: v2 has none to give then.
-# The mount namespace is kept, so that a dockerd that starts again finds the mounts of containers that run.
+# Starts dockerd with control groups v1 if the host's controllers are in v1: then v2 has none.
+# The mount namespace is kept, so that dockerd finds the mounts of running containers after a restart.
 
 kept=/run/dockerd/mounts
 [ -d /cg1/cpuset ] || exec /usr/sbin/dockerd "$@"
 if ! mountpoint -q $kept; then
   mkdir -p ${kept%/*} && mount --bind ${kept%/*} ${kept%/*} && mount --make-private ${kept%/*} || exit 90
   : > $kept
-  # A namespace is kept in one that is older, says the kernel, and goes by numbers that each CPU gives on its own.
+  # The kernel lets only an older namespace keep this one. It compares sequence numbers, which each CPU assigns
+  # separately: so try the CPUs in turn.
   for cpu in $(seq 0 $(($(nproc --all) - 1))); do
     taskset -c "$cpu" unshare --mount=$kept --propagation=slave sh -c '
       mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup || exit

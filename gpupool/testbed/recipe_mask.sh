@@ -1,6 +1,6 @@
 #!/bin/sh
-# Masks $units and $generators of systemd, and has no log-in ask for the kernel's name.
-# shellcheck disable=SC2154 # units and generators are set before it
+# Masks $units and $generators of systemd, and removes the message of the day's script that runs uname.
+# shellcheck disable=SC2154 # the caller sets units and generators
 # shellcheck disable=SC2086 # names, with spaces between
 
 systemctl mask --quiet $units

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs packages of other suites of Debian: $others are NAME/SUITE. What they depend on is the own suite's.
-# shellcheck disable=SC2154 # others is set before it
+# Installs packages of other suites of Debian, with dependencies from the image's suite. $others: NAME/SUITE.
+# shellcheck disable=SC2154 # the caller sets others
 # shellcheck disable=SC2086 # names, with spaces between
 
 other=$(mktemp -d)
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
   grep -oE 'https?://[^ ]+' | grep -v security | head -n 1)
-# a suite that is being made has lists that are valid for a few days only, and a mirror may be older
+# the lists of testing and unstable are valid for a few days, and a mirror may be older
 other_apt() {
   apt-get --quiet -o Dir::Etc::sourcelist=$other/sources.list -o Dir::Etc::sourceparts=/dev/null \
     -o Dir::State::lists=$other/lists -o Dir::Cache=$other/cache -o Acquire::Check-Valid-Until=false \

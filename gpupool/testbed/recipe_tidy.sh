@@ -1,6 +1,6 @@
 #!/bin/sh
-# Disables what is not configured yet ($unconfigured, units) and forgets what is a machine's own.
-# shellcheck disable=SC2154 # unconfigured is set before it
+# Disables units without a configuration ($unconfigured), and removes host keys, machine-id and logs.
+# shellcheck disable=SC2154 # the caller sets unconfigured
 # shellcheck disable=SC2086 # names, with spaces between
 
 for unit in $unconfigured; do systemctl disable --quiet $unit 2>/dev/null || true; done

@@ -26,7 +26,7 @@ def ensure_upgradable(cluster: Cluster) -> None:
     if cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
     if cluster.database.has("compute") and cluster.database != cluster.controllers[0]:
-        # its slurmd would be newer than slurmctld, or stopped as long as slurmdbd converts its database
+        # slurmd would be newer than slurmctld, or stopped while slurmdbd converts its database
         raise UsageError(f"{cluster.database.name} has the roles database and compute: remove compute for the upgrade")
 
 

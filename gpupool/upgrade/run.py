@@ -63,7 +63,7 @@ class Upgrade:
         if self._rollback.release() == self._release:
             return False
         for name in dict.fromkeys((self._cluster.database.name, self._cluster.controllers[0].name)):
-            self._observer.step(name, "makes a backup")
+            self._observer.step(name, "making a backup")
             try:
                 self._controller.on(name, COMMAND, "make", seconds=BACKUP_SECONDS)
             except RefusedError as error:

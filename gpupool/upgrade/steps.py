@@ -62,7 +62,7 @@ def back(former: Cluster, backup: str) -> None:
 
 def tidy() -> None:
     """Remove the files of the upgrade after all nodes have finished."""
-    barrier(name="All is over")
+    barrier(name="All nodes are upgraded")
     slurm_upgrade.tidied(name=TIDY)
 
 

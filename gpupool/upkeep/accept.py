@@ -62,7 +62,7 @@ def accept(
     known = states(controller, nodes)
 
     def looked(node: Node) -> tuple[str, ...]:
-        observer.step(node.name, "looking at GPUs, mounts and clock")
+        observer.step(node.name, "checking GPUs, mounts and clock")
         return (*registered(node, known.get(node.name)), *_on_node(controller, node))
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -89,9 +89,9 @@ def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
     if state is None:
         return (f"slurmctld does not know node {node.slurm_name}",)
     if not state.answers or "DOWN" in state.flags:
-        return (f"slurmctld does not hear from it: {'+'.join(sorted(state.flags))} {state.reason}".rstrip(),)
+        return (f"slurmctld gets no answer from it: {'+'.join(sorted(state.flags))} {state.reason}".rstrip(),)
     if state.flags & {"INVALID_REG", "INVAL"}:
-        return (f"slurmd registered with other hardware than slurm.conf says: {state.reason}",)
+        return (f"slurmd registered with other hardware than in slurm.conf: {state.reason}",)
     wrong = []
     if state.cpus != node.cpus:
         wrong.append(f"Slurm has {state.cpus} CPUs, the inventory {node.cpus}")
@@ -187,7 +187,7 @@ def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iter
     try:
         controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
     except RefusedError:
-        # a run that was killed has left it; it cannot be deleted while its test job still runs
+        # left by a run that was killed; it cannot be deleted while its test job still runs
         controller.ask("scontrol", "update", *about)
     try:
         yield

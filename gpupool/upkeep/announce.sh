@@ -1,5 +1,5 @@
 #!/bin/sh
-# Has the text of standard input as a file, whole or not at all; without text there is none. $1 its path.
+# Writes standard input to a file atomically; removes the file if standard input is empty. $1 the path.
 
 text=$(cat)
 if [ -z "$text" ]; then rm -f -- "$1"; exit; fi

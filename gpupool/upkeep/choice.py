@@ -69,7 +69,9 @@ def _look(node: Node, state: NodeState | None, started: bool) -> Progress:
         return Progress(node, "left alone", f"drained by others: {state.reason or 'without a reason'}")
     # a node that was rebooting when the run was interrupted may not answer yet
     if not started and (not state.answers or "DOWN" in state.flags):
-        return Progress(node, "left alone", f"{'+'.join(sorted(state.flags))}: {state.reason or 'slurmd is silent'}")
+        return Progress(
+            node, "left alone", f"{'+'.join(sorted(state.flags))}: {state.reason or 'no answer from slurmd'}"
+        )
     return Progress(node, "waiting")
 
 

@@ -57,7 +57,7 @@ def _write_and_read(call: Callable[..., None], index: int) -> None:
     finally:
         call("cuCtxDestroy_v2", context)
     if back.raw != bytes([_PATTERN]) * _BYTES:
-        raise RuntimeError("memory error: what is read differs from what was written")
+        raise RuntimeError("memory error: the data read differ from the data written")
 
 
 def files(paths: list[str], count: int) -> Iterator[str]:

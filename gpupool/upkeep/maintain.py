@@ -144,7 +144,7 @@ class Maintenance:
             self._observer.step(name, "waiting for its reboot")
             return
         progress.phase = "draining"
-        moved = drain.drain(self._controller, [progress.node], WORK, progress.why or "goes on")
+        moved = drain.drain(self._controller, [progress.node], WORK, progress.why or "continues")
         if name in moved.kept:
             self._end(progress, "left alone", f"drained by others: {moved.kept[name]}")
 
@@ -173,7 +173,7 @@ class Maintenance:
         self._accept(self._back())
 
     def _ensure_ours(self) -> None:
-        """Leave a node alone if a person has drained or resumed it meanwhile."""
+        """Stop the work on a node that an admin has drained or resumed meanwhile."""
         current = states(self._controller, [progress.node for progress in self._in("draining")])
         for progress in self._in("draining"):
             state = current.get(progress.node.name)

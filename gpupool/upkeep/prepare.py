@@ -1,4 +1,4 @@
-"""Preparation of maintenance, before any node is drained: the state of the nodes, their work, what labs may lack."""
+"""Preparation of maintenance before any node is drained: the state of the nodes, their work, and what labs may lack."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -89,7 +89,7 @@ def _find_work(
         name = each.node.name
         host, boot = report.hosts.get(name), last[name]
         if name in started:
-            each.why = "goes on"
+            each.why = "continues"
         elif host is None:
             each.phase, each.why = "left alone", "it is off"
         elif boot is None or (host.failure and not host.commands):

@@ -48,7 +48,7 @@ def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None])
             if code == pytest.ExitCode.INTERRUPTED:
                 raise KeyboardInterrupt
             plugin.outcomes.append(
-                Outcome("the checks themselves", "-", False, plugin.trouble or f"pytest said {code}")
+                Outcome("the checks themselves", "-", False, plugin.trouble or f"pytest ended with {code}")
             )
         return plugin.outcomes
 

@@ -9,19 +9,19 @@ from gpupool.compile.system.access import SERVICE, admins, entry
 from gpupool.compile.system.firewall import TABLE, rules
 
 
-def test_sshd_lets_in_whom_the_inventory_does(cluster: Cluster, node: Node, host: Host) -> None:
+def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = entry(cluster, node)
     user = next(iter(cluster.users), None)
     if user is None:
         return
     settings = _settings(host, user)
     refused = settings.get("denyusers") == "*"
-    assert refused == (wanted == "admins"), f"sshd {'refuses' if refused else 'lets in'} users such as {user}"
+    assert refused == (wanted == "admins"), f"sshd {'refuses' if refused else 'accepts'} users such as {user}"
     asks = settings.get("pamservicename") == SERVICE
     assert asks == (wanted == "job"), f"sshd {'asks' if asks else 'does not ask'} Slurm whether users have a job here"
 
 
-def test_sshd_lets_admins_in(cluster: Cluster, node: Node, host: Host) -> None:
+def test_sshd_accepts_admins(cluster: Cluster, node: Node, host: Host) -> None:
     out = [name for name in admins(cluster) if _settings(host, name).get("denyusers")]
     assert not out, f"sshd refuses {', '.join(out)}"
 

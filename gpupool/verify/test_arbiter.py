@@ -9,7 +9,7 @@ from gpupool.node.service import complaint, question
 
 
 @pytest.mark.role("controller", "backup-controller")
-def test_the_arbiter_is_well(cluster: Cluster, node: Node, host: Host) -> None:
+def test_the_arbiter_reports_no_problem(cluster: Cluster, node: Node, host: Host) -> None:
     if settings(cluster) is None:
         return
     name = UNIT.rpartition("/")[2]

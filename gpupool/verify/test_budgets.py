@@ -19,7 +19,7 @@ def test_the_budgets_can_be_read(cluster: Cluster, node: Node, host: Host) -> No
 
 
 @pytest.mark.role("controller", "backup-controller")
-def test_the_submit_plugin_is_told_of_budgets(cluster: Cluster, node: Node, host: Host) -> None:
+def test_the_submit_plugin_gets_the_budgets(cluster: Cluster, node: Node, host: Host) -> None:
     if not has_budgets(cluster):
         return
     fresh = host.run(f"find {FILE} -mmin -{_OLD}").stdout.strip()

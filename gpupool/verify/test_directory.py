@@ -22,7 +22,7 @@ def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Ho
     assert status[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
 
 
-def test_numbers_of_the_directory_are_nobodys_for_builds(cluster: Cluster, node: Node, host: Host) -> None:
+def test_subordinate_ids_are_outside_the_directorys_range(cluster: Cluster, node: Node, host: Host) -> None:
     """useradd assigns numbers from 100000 on to users, who can act under any of these in their user namespaces."""
     if cluster.directory is None:
         return

@@ -7,7 +7,7 @@ from gpupool.compile.containers import docker_on
 from gpupool.compile.system.docker import GROUP, PURGE_TIMER, is_member, purged_every
 
 
-def test_docker_runs_as_the_inventory_wants(cluster: Cluster, node: Node, host: Host) -> None:
+def test_docker_runs_with_the_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     docker = docker_on(cluster, node)
     if docker is None:
         return

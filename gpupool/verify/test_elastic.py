@@ -22,7 +22,7 @@ def test_elastic_nodes_can_be_switched(cluster: Cluster, node: Node, host: Host)
 
 
 @pytest.mark.role("controller", "backup-controller")
-def test_credentials_of_the_cloud_are_slurms_alone(cluster: Cluster, node: Node, host: Host) -> None:
+def test_only_slurm_can_read_the_credentials_of_the_cloud(cluster: Cluster, node: Node, host: Host) -> None:
     if not sleepers(cluster) or cluster.cloud is None:
         return
     path = cluster.cloud.credentials
@@ -32,10 +32,10 @@ def test_credentials_of_the_cloud_are_slurms_alone(cluster: Cluster, node: Node,
 
 
 @pytest.mark.role("compute")
-def test_slurm_knows_that_the_node_is_on_and_what_it_is(cluster: Cluster, node: Node, host: Host) -> None:
+def test_node_is_powered_up_in_slurm(cluster: Cluster, node: Node, host: Host) -> None:
     if not node.elastic:
         return
     known = read(host.check_output(f"scontrol show node {node.slurm_name}"))[node.slurm_name]
-    assert "POWERED_DOWN" not in known.flags, "Slurm takes the node for switched off: systemctl restart slurmd"
+    assert "POWERED_DOWN" not in known.flags, "the node is powered down in Slurm: systemctl restart slurmd"
     wanted = stamps(cluster)[node.slurm_name]
-    assert known.extra == wanted, "Slurm keeps another stamp than the inventory's: run gpupool apply"
+    assert known.extra == wanted, "Slurm has another stamp than the inventory: run gpupool apply"

@@ -18,7 +18,7 @@ def test_node_knows_its_own_name(node: Node, host: Host) -> None:
     assert name == node.fqdn, f"hostname -f prints {name}, not {node.fqdn}"
 
 
-def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host) -> None:
+def test_node_resolves_the_names_of_all_others(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {other.fqdn: other.address for other in cluster.nodes.values() if other.address}
     lines = host.check_output(f"getent hosts {' '.join(wanted)}")
     addresses = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
@@ -33,7 +33,7 @@ def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Ho
     assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"
 
 
-def test_clock_is_right(node: Node, seen: NodeLook) -> None:
+def test_clock_is_correct(node: Node, seen: NodeLook) -> None:
     assert not seen.clock, seen.clock
 
 
@@ -53,13 +53,13 @@ def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> Non
     assert not wrong, ", ".join(wrong)
 
 
-def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) -> None:
+def test_users_have_the_uids_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     uids = {entry.name: entry.uid for entry in _passwd(host)}
     wrong = [user.name for user in cluster.users.values() if uids.get(user.name) != user.uid]
     assert not wrong, f"missing, or with another uid: {', '.join(wrong)}"
 
 
-def test_who_left_the_inventory_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
+def test_removed_users_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
     """apply deletes no user: a user outside the inventory whose primary group is an account's could still log in."""
     ours = set(groups_for(cluster).values())
     left = [entry.name for entry in _passwd(host) if entry.gid in ours and entry.name not in cluster.users]
@@ -72,7 +72,7 @@ def test_who_left_the_inventory_cannot_log_in(cluster: Cluster, node: Node, host
     )
 
 
-def test_whose_access_has_ended_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
+def test_users_cannot_log_in_after_their_access_has_ended(cluster: Cluster, node: Node, host: Host) -> None:
     ended = [user.name for user in cluster.users.values() if user.ended_on(date.today())]
     lines = host.check_output("getent shadow").splitlines() if ended else []
     ends = {entry[0]: entry[7] for entry in (line.split(":") for line in lines)}

@@ -17,7 +17,7 @@ def test_reaper_is_scheduled(cluster: Cluster, node: Node, host: Host) -> None:
     assert not idle, f"timers not active: {', '.join(idle)}"
 
 
-def test_users_have_their_share(cluster: Cluster, node: Node, host: Host) -> None:
+def test_users_have_their_share_of_cpus(cluster: Cluster, node: Node, host: Host) -> None:
     heads = cluster.policies.head_nodes
     if not (heads and node.has("head")):
         return

@@ -14,7 +14,7 @@ def test_singularity_starts(cluster: Cluster, node: Node, host: Host) -> None:
         assert done.rc == 0, done.stderr.strip()
 
 
-def test_builders_have_numbers(cluster: Cluster, node: Node, host: Host) -> None:
+def test_users_who_build_images_have_subordinate_ids(cluster: Cluster, node: Node, host: Host) -> None:
     for file in ("/etc/subuid", "/etc/subgid") if (builders := builders_for(cluster, node)) else ():
         rows = [line.split(":") for line in host.run(f"cat {file}").stdout.splitlines()]
         have = {row[0] for row in rows if len(row) == 3 and row[2].isdigit() and int(row[2]) >= COUNT}

@@ -14,7 +14,7 @@ def test_munge_credentials_are_good(node: Node, host: Host) -> None:
 
 
 @pytest.mark.role("head", "compute", "controller", "backup-controller")
-def test_slurm_answers(node: Node, host: Host, cluster: Cluster) -> None:
+def test_slurmctld_answers(node: Node, host: Host, cluster: Cluster) -> None:
     ping = host.run("scontrol ping")
     assert "is UP" in ping.stdout, f"scontrol ping: {(ping.stdout or ping.stderr).strip()}"
 

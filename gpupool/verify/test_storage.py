@@ -41,7 +41,7 @@ def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) ->
     assert not wrong, f"another source: {', '.join(wrong)}"
 
 
-def test_links_point_where_they_should(cluster: Cluster, node: Node, host: Host) -> None:
+def test_links_have_their_targets(cluster: Cluster, node: Node, host: Host) -> None:
     links = links_for(cluster, node)
     if not links:
         return
@@ -51,7 +51,7 @@ def test_links_point_where_they_should(cluster: Cluster, node: Node, host: Host)
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
-def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> None:
+def test_spaces_have_their_owner_and_mode(cluster: Cluster, node: Node, host: Host) -> None:
     tops = tops_for(cluster, node)
     if not tops:
         return
@@ -60,7 +60,7 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
     assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
 
 
-def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
+def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {folder.path: str(folder.uid) for folder in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export
     # on a server that gpupool does not manage, others create the homes

@@ -85,7 +85,7 @@ def more_jobs(compiled: Compiled) -> Compiled:
             "a heterogeneous job, of which one component is preemptable",
             id="components",
         ),
-        pytest.param(without_rule("most_memory"), "memory of many tasks for one CPU: it was taken", id="memory"),
+        pytest.param(without_rule("most_memory"), "memory of many tasks for one CPU: sbatch accepted it", id="memory"),
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )

@@ -57,10 +57,10 @@ def more(account: str, what: str) -> Fault:
         ),
         pytest.param(
             line("dm", lambda text: text.replace("AllowAccounts=dm", "AllowAccounts=dm,red")),
-            "dm took a job of red",
+            "dm accepted a job of red",
             id="a-stranger-on-an-owners-nodes",
         ),
-        pytest.param(more("chem", "cpu"), "chem runs one job more than it owns", id="a-cpu-too-many"),
+        pytest.param(more("chem", "cpu"), "chem runs one job beyond what it owns", id="a-cpu-too-many"),
     ],
 )
 def test_a_fault_in_an_owners_share_is_found(fault: Fault, message: str) -> None:

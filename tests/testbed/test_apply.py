@@ -83,8 +83,8 @@ def test_verify_passes_and_names_a_failed_check(skynet: Testbed) -> None:
     skynet.out("sky2", "rm /srv/share && useradd -g kira-lab u-left1")
     done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "sky2")
     assert done.returncode == 1
-    assert "sky2: links point where they should" in done.stdout
-    assert "sky2: who left the inventory cannot log in: not in the inventory, and may log in: u-left1" in done.stdout
+    assert "sky2: links have their targets" in done.stdout
+    assert "sky2: removed users cannot log in: not in the inventory, and may log in: u-left1" in done.stdout
     # as the message asks
     skynet.out("sky2", "usermod --expiredate 1 u-left1")
     assert skynet.apply("--limit", "sky2").returncode == 0

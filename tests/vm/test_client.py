@@ -115,7 +115,7 @@ def test_a_server_that_hangs_delays_only_users_of_its_files(stores: Stores) -> N
         verified = gpupool("verify", stores.inventory, "--on", "testbed", "--limit", CLIENT)
         assert verified.returncode == 1
         assert "/coc/flash1: no answer in 5 s (server fs1)" in verified.stdout
-        assert "homes are their owners: no answer in 5 s" in verified.stdout
+        assert "homes belong to their users: no answer in 5 s" in verified.stdout
         assert stores.out(CLIENT, "systemctl is-active looks; cat /root/looked") == "active", "it was to wait"
     # waiting programs continue, nothing is lost, and no help is needed
     until(lambda: stores.run(CLIENT, "cat /root/looked").stdout == "before\n", "who waited has read it")

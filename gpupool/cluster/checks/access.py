@@ -11,12 +11,12 @@ def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
     """sshd reads our own PAM stack by PAMServiceName, which OpenSSH has from 9.8 on."""
     access = site.inventory.access
     if site.inventory.software.debian == "bookworm" and access.compute_ssh == "allocated":
-        message = "users with a job only: bookworm's sshd cannot ask Slurm"
+        message = "bookworm's sshd cannot limit logins to users with a job"
         yield Complaint(("access", "compute_ssh"), message, "set none or open, or debian: trixie")
 
 
 def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
-    """The nodes that users on a gateway may log in to exist, and so does a gateway."""
+    """The nodes that users on a gateway may log in to exist, and a node has the role gateway."""
     names = site.inventory.access.gateway_forwards_to
     known = site.node_table.by_name
     for index, name in enumerate(names if site.node_table.whole else ()):

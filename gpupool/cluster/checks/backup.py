@@ -11,8 +11,8 @@ from gpupool.unix import within
 _TO = ("slurm", "backup", "to")
 
 
-def ensure_backups_have_their_own_place(site: Site) -> Iterator[Complaint]:
-    """Backups are outside of directories that users write to, that are purged, or that they are a copy of."""
+def ensure_backups_have_a_separate_directory(site: Site) -> Iterator[Complaint]:
+    """The directory of backups is not written by users, not purged, and not inside the originals."""
     backup, storage = site.inventory.slurm.backup, site.inventory.storage
     if backup is None:
         return
@@ -49,7 +49,7 @@ def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
             yield Complaint(_TO, message, f"add it to storage.exports.{key}.mount_on")
         elif name != server and not export.takes_root:
             message = f"root of {name} cannot write to {key}, which has squash: {export.squash}"
-            hint = f"give backups an export of their own that only {' and '.join(writers)} mount, with squash: none"
+            hint = f"give backups a separate export that only {' and '.join(writers)} mount, with squash: none"
             yield Complaint(_TO, message, hint)
 
 

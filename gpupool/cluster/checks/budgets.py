@@ -37,7 +37,7 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_budgets_have_an_effect(site: Site) -> Iterator[Complaint]:
-    """A budget that is larger than that of an account above it has no effect."""
+    """A budget is smaller than the budget of each account above it."""
     by_name = {account.name: account for account in site.inventory.accounts}
     for index, account in _budgets(site):
         parent, seen = by_name.get(account.parent or ""), {account.name}

@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 
 
-def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]:
+def ensure_a_user_has_the_qos_of_each_partition(site: Site) -> Iterator[Complaint]:
     """At least one user has a QoS that the partition allows; a grant is enough."""
     inventory = site.inventory
     had = {name for user in inventory.users for name in (*user.qos, *(grant.qos for grant in user.grants))}
@@ -25,7 +25,7 @@ def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]
             yield Complaint((*path, "qos"), message, "list it in `users`, or allow another QoS here", "warning")
 
 
-def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[Complaint]:
+def ensure_the_default_partition_allows_the_default_qos(site: Site) -> Iterator[Complaint]:
     """A job without --partition and --qos is not refused: the default partition allows the default QoS."""
     inventory = site.inventory
     for path, partition in site.partitions():
@@ -81,7 +81,7 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
                     yield Complaint((*path, "limits", kind, "mem"), message, hint)
 
 
-def ensure_somebody_may_submit(site: Site) -> Iterator[Complaint]:
+def ensure_a_user_may_submit(site: Site) -> Iterator[Complaint]:
     """slurmctld refuses jobs of users whom slurmdbd does not know (AccountingStorageEnforce)."""
     if not site.inventory.users and site.inventory.directory is None:
         yield Complaint(

@@ -28,7 +28,7 @@ def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
         yield Complaint(("directory",), message, hint, severity="warning")
 
 
-def ensure_numbers_are_the_directorys_own(site: Site) -> Iterator[Complaint]:
+def ensure_ids_of_the_directory_are_separate(site: Site) -> Iterator[Complaint]:
     """No id of the inventory or of systemd is in the directory's range: two people would own each other's files."""
     directory = site.inventory.directory
     if directory is None:
@@ -52,7 +52,7 @@ def ensure_numbers_are_the_directorys_own(site: Site) -> Iterator[Complaint]:
         yield Complaint(("directory", "ids"), message, "use a range without these numbers")
 
 
-def ensure_servers_are_asked_alike(site: Site) -> Iterator[Complaint]:
+def ensure_servers_have_one_scheme(site: Site) -> Iterator[Complaint]:
     """sssd uses StartTLS with all servers or with none."""
     servers = site.inventory.directory.servers if site.inventory.directory else ()
     if len({server.partition(":")[0] for server in servers}) > 1:
@@ -60,7 +60,7 @@ def ensure_servers_are_asked_alike(site: Site) -> Iterator[Complaint]:
         yield Complaint(("directory", "servers"), message, "write all of them alike")
 
 
-def ensure_the_certificate_is_one(site: Site) -> Iterator[Complaint]:
+def ensure_the_certificate_has_no_private_key(site: Site) -> Iterator[Complaint]:
     """The certificate file exists, and has a certificate but no private key: all users can read it on all nodes."""
     directory = site.inventory.directory
     if directory is None or directory.tls_ca is None:

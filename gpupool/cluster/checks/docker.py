@@ -29,7 +29,7 @@ def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
         yield Complaint((*_DOCKER, "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
 
 
-def ensure_containers_have_addresses_of_their_own(site: Site) -> Iterator[Complaint]:
+def ensure_containers_have_separate_addresses(site: Site) -> Iterator[Complaint]:
     """A node whose containers used addresses of the cluster could not reach the nodes with the same addresses."""
     docker = _enabled(site)
     if docker is None:
@@ -95,7 +95,7 @@ def ensure_docker_is_purged_by_a_timer(site: Site) -> Iterator[Complaint]:
         path: Path = ("timers", index)
         if docker is None or docker.purge is None:
             hint = "set software.docker.purge: {containers_older_than: 1d}"
-            yield Complaint(path, "docker-purge removes nothing: the inventory does not say what", hint)
+            yield Complaint(path, "docker-purge removes nothing without software.docker.purge", hint)
         elif timer.every is None:
             yield Complaint(path, "docker-purge needs an interval", "set every: 1h")
         elif without := sorted(site.nodes_of(timer.where) - site.nodes_of(docker.where)):

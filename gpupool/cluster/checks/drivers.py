@@ -60,7 +60,7 @@ def _one_each(pairs: Iterator[tuple[str, Complaint]]) -> Iterator[Complaint]:
 
 def ensure_drivers_are_known(site: Site) -> Iterator[Complaint]:
     """Each branch is in the tables, each version belongs to its branch, and each repository is declared."""
-    # An override inherits from software.cuda, so the same complaint can come twice.
+    # An override inherits from software.cuda, so both can yield the same complaint.
     yield from dict.fromkeys(_unknown(site))
 
 
@@ -70,7 +70,7 @@ def _unknown(site: Site) -> Iterator[Complaint]:
         if driver.branch and driver.branch not in branches():
             if version(driver.branch) > version(newest):
                 message = f"branch {driver.branch} is newer than the tables of this gpupool, which end with {newest}"
-                yield Complaint(driver.at("driver_branch"), f"{message}: nothing is checked of it", severity="warning")
+                yield Complaint(driver.at("driver_branch"), f"{message}: it is not checked", severity="warning")
             else:
                 near = misspelt(driver.branch, branches())
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(branches())}"
@@ -102,7 +102,7 @@ def ensure_overrides_share_no_node(site: Site) -> Iterator[Complaint]:
         overridden |= dict.fromkeys(site.nodes_of(override.where), path)
 
 
-def ensure_drivers_carry_the_gpus(site: Site) -> Iterator[Complaint]:
+def ensure_drivers_support_the_gpus(site: Site) -> Iterator[Complaint]:
     """Each branch supports its GPUs: not too old, not yet without them, and with the right kernel module."""
     for driver in _drivers(site):
         if branch := branches().get(driver.branch or ""):
@@ -118,7 +118,7 @@ def _not_carried(site: Site, driver: Driver, branch: Branch) -> Iterator[tuple[s
             )
             yield gpu.type, Complaint(path, message, f"{_advice(site, needs)}, {_OVERRIDE}")
         elif needs.last_branch and version(branch.name) > version(needs.last_branch):
-            message = f"branch {branch.name} no longer supports {gpu}: {needs.last_branch} is the last that does"
+            message = f"branch {branch.name} no longer supports {gpu}: {needs.last_branch} is the last branch that does"
             yield gpu.type, Complaint(path, message, f"{_advice(site, needs)}, {_OVERRIDE}")
         elif needs.module == "proprietary" and driver.module == "open":
             message = f"the open kernel module does not support {gpu}, only Turing and later"
@@ -142,7 +142,7 @@ def _fits(branch: Branch, needs: Architecture) -> bool:
     return version(needs.first_branch) <= version(branch.name) <= version(needs.last_branch or branch.name)
 
 
-def ensure_drivers_reach_the_cuda(site: Site) -> Iterator[Complaint]:
+def ensure_drivers_support_the_promised_cuda(site: Site) -> Iterator[Complaint]:
     """The promised CUDA is supported by the branch and by each GPU, and is at least `min_cuda`."""
     yield from dict.fromkeys(_promises(site))
 
@@ -178,8 +178,8 @@ def _out_of_reach(site: Site, driver: Driver, usable: str) -> Iterator[tuple[str
             yield gpu.type, Complaint(path, message, f"promise {gpu.needs.last_cuda} there", "warning")
 
 
-def ensure_drivers_can_be_had(site: Site) -> Iterator[Complaint]:
-    """The distribution has the branch with the requested kernel module, or a repository is set."""
+def ensure_drivers_are_available(site: Site) -> Iterator[Complaint]:
+    """The distribution has the branch with the requested kernel module, or the driver has a repository."""
     yield from dict.fromkeys(_not_shipped(site))
 
 
@@ -197,7 +197,7 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
             yield Complaint(driver.at("driver_branch"), message, hint)
         elif driver.module == "open" and not branch.open:
             first = next(offered.name for offered in branches().values() if offered.open)
-            message = f"branch {branch.name} has no open kernel module: {first} is the first that has"
+            message = f"branch {branch.name} has no open kernel module: {first} is the first with one"
             yield Complaint(driver.at("module"), message, "use proprietary, or a later branch")
         elif driver.module == "open" and driver.repository is None and packages and packages.open is None:
             message = f"Debian {debian} has no open kernel module of branch {branch.name}"
@@ -223,6 +223,6 @@ def ensure_gpu_models_are_known(site: Site) -> Iterator[Complaint]:
         for index, model in enumerate(entry.models if key in used and entry.vendor == "nvidia" else ()):
             if not of_model(model):
                 near = misspelt(model, models())
-                hint = f"did you mean {near[0]}?" if near else "gpupool/nvidia/models.yml lists those that are known"
-                message = f"the model {model!r} is in no table of this gpupool: whether the driver fits is not checked"
+                hint = f"did you mean {near[0]}?" if near else "gpupool/nvidia/models.yml lists the known models"
+                message = f"unknown model {model!r}: gpupool does not check whether the driver supports it"
                 yield Complaint(("gpu_types", key, "models", index), message, hint, "warning")

@@ -17,7 +17,7 @@ def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complai
             yield Complaint(path, "is only for QoS and partitions that accounts share", "use group here")
 
 
-def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
+def ensure_limits_of_each_account_leave_labs_what_they_own(site: Site) -> Iterator[Complaint]:
     """Each lab has a partition and a QoS in which no limit per account is below what the lab owns."""
     stakes, qos = Stakes.of(site), site.inventory.qos
     for owner in site.ownership.owners:

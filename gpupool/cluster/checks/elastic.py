@@ -32,7 +32,7 @@ def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
         yield Complaint(("cloud",), "has no effect: no node is elastic", severity="warning")
 
 
-def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
+def ensure_cloud_arguments_have_no_secret(site: Site) -> Iterator[Complaint]:
     """Credentials are in a file on the controllers, and durations are positive, as Slurm requires."""
     cloud = site.inventory.cloud
     if cloud is None:

@@ -70,10 +70,10 @@ def _named(path: Path, entry: NodeEntry) -> Iterator[Complaint]:
         elif len(items) != entry.gpus[gpu]:
             message = f"{len(items)} items for {entry.gpus[gpu]} {gpu}"
             yield Complaint(
-                (*path, "devices", gpu), message, "one item for each; files of one with commas between them"
+                (*path, "devices", gpu), message, "one item for each; commas separate several files of an item"
             )
         if twice := next((item for item in items if used[item] > 1), None):
-            yield Complaint((*path, "devices", gpu), f"{twice} is named {used[twice]} times", "each is one GPU's")
+            yield Complaint((*path, "devices", gpu), f"{twice} is named {used[twice]} times", "name each file once")
     if entry.devices and (others := [gpu for gpu, count in entry.gpus.items() if count and gpu not in entry.devices]):
         message = f"the device files of {' and '.join(others)} are not named"
         yield Complaint((*path, "devices"), message, "name those of all types, or of none")
@@ -93,7 +93,7 @@ def _autodetected(site: Site, path: Path, entry: NodeEntry, kinds: dict[str, Gpu
             message = f"{' and '.join(kinds)} are found by slurmd itself"
             yield Complaint((*path, "devices"), message, "remove devices, or autodetect of these GPU types")
         if shape and shape.cpus_kept_per_gpu:
-            message = "CPUs are kept for GPUs whose cores are written, and autodetect finds them"
+            message = "cpus_kept_per_gpu needs the GPUs' cores in gres.conf, and autodetect leaves them out"
             yield Complaint((*path, "gpus"), message, "remove autodetect, or cpus_kept_per_gpu of this hardware")
     elif not entry.devices and slices:
         message = f"the device files of {' and '.join(slices)} are not known"

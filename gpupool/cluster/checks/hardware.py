@@ -48,7 +48,7 @@ def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "memory_kept"), message, "keep less")
 
 
-def ensure_whole_cores_can_be_given(site: Site) -> Iterator[Complaint]:
+def ensure_whole_cores_can_be_allocated(site: Site) -> Iterator[Complaint]:
     """With `allocate: core`, the cores of each compute node are set."""
     scheduler = site.inventory.scheduler
     if scheduler.allocate == "thread":

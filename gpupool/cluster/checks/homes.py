@@ -9,7 +9,7 @@ from gpupool.cluster.schema.base import of_user
 from gpupool.unix import within
 
 
-def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
+def ensure_directories_of_users_differ(site: Site) -> Iterator[Complaint]:
     """A path pattern contains the user's name or id, and gives a different path for each user."""
     storage = site.inventory.storage
     named: list[tuple[Path, str]] = [(("storage", "home", "path"), storage.home.path)]
@@ -33,7 +33,7 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
                 break
 
 
-def ensure_homes_lie_in_their_export(site: Site) -> Iterator[Complaint]:
+def ensure_homes_are_in_their_export(site: Site) -> Iterator[Complaint]:
     """Homes are inside the export that `storage.home.export` names, not behind a link."""
     storage, key = site.inventory.storage, site.inventory.storage.home.export
     if key in storage.exports and not within(storage.home.path, place := at(site, key)):

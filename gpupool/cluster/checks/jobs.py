@@ -16,7 +16,7 @@ _PREFIXES = ("LD_", "SLURM_", "GPUPOOL_")
 _LONGEST = 65533  # seconds, of HealthCheckInterval
 
 
-def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
+def ensure_job_variables_are_not_reserved(site: Site) -> Iterator[Complaint]:
     """Variables of jobs are not those of the system, CUDA or Slurm, and each is set once."""
     inventory = site.inventory
     named: list[tuple[Path, str]] = [(("environment", "job", name), name) for name in inventory.environment.job]
@@ -50,7 +50,7 @@ def ensure_files_are_removed_when_jobs_end(site: Site) -> Iterator[Complaint]:
                 break
 
 
-def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
+def ensure_private_tmp_is_separate(site: Site) -> Iterator[Complaint]:
     """private_tmp is a local directory that is used for nothing else and contains no directory of storage.local."""
     inventory, path = site.inventory, ("environment", "private_tmp")
     top = inventory.environment.private_tmp
@@ -67,7 +67,7 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
 
 
-def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
+def ensure_job_directories_are_separate(site: Site) -> Iterator[Complaint]:
     """The job directory is local; only root creates entries in it, and no purge removes files of running jobs."""
     inventory, path = site.inventory, ("environment", "job_directory", "path")
     if inventory.environment.job_directory is None:
@@ -93,7 +93,7 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "set mode: 1777 there, or choose another directory")
 
 
-def ensure_nodes_check_themselves_at_intervals(site: Site) -> Iterator[Complaint]:
+def ensure_the_health_interval_is_valid(site: Site) -> Iterator[Complaint]:
     """The interval is within Slurm's limits."""
     health = site.inventory.slurm.health
     if health and not 1 <= health.interval <= _LONGEST:

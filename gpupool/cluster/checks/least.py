@@ -1,4 +1,4 @@
-"""Check minimum requests of jobs: jobs can meet them, and cannot bypass them."""
+"""Check the minimum requests of jobs: jobs can meet them, and cannot bypass them."""
 
 from collections.abc import Iterator
 
@@ -8,20 +8,20 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Limits
 
 
-def ensure_slurm_has_the_least(site: Site) -> Iterator[Complaint]:
+def ensure_slurm_has_the_minimums(site: Site) -> Iterator[Complaint]:
     """Slurm has minimums only for QoS and partitions, and only for resources that a job requests."""
     for index, account in enumerate(site.inventory.accounts):
         if account.limits.per_job_least.model_fields_set:
             path: Path = ("accounts", index, "limits", "per_job_least")
-            yield Complaint(path, "an account has no least in Slurm", "set it on a QoS or a partition")
+            yield Complaint(path, "Slurm has no minimum for an account", "set it on a QoS or a partition")
     for path, limits, _ in _blocks(site):
         for key, value in limits.per_job_least:
             if key not in (*RESOURCES, "gpus") and value is not None:
                 hint = f"use {', '.join(RESOURCES)} or gpus"
-                yield Complaint((*path, "per_job_least", key), f"a job has no least {key} in Slurm", hint)
+                yield Complaint((*path, "per_job_least", key), f"Slurm has no minimum of {key} for a job", hint)
 
 
-def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
+def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
     """The minimum of a partition or QoS is below its other limits, and nodes have as much."""
     for path, limits, nodes in _blocks(site):
         least, pool = limits.per_job_least, site.pool(nodes)
@@ -42,7 +42,7 @@ def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
                     yield Complaint((*path, "limits", "per_job_least", key), message, "lower it: no job could run")
 
 
-def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
+def ensure_minimums_of_qos_are_kept(site: Site) -> Iterator[Complaint]:
     """A partition's minimum replaces the minimum of the job's QoS, so it must not be lower."""
     for path, partition in site.partitions():
         here = dict(amounts_of(with_least(partition).per_job_least))
@@ -71,7 +71,7 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
                 yield Complaint(here, message, "name a partition that takes jobs without GPUs, or set it to refuse")
             elif site.is_preempted(target) and not site.is_preempted(partition):
                 message = f"{word} is preemptable, and {name} is not"
-                yield Complaint(here, message, "name one that is not: users must ask for a preemptable partition")
+                yield Complaint(here, message, "name a partition that is not: preemption is the users' choice")
             else:
                 continue
             break

@@ -118,7 +118,7 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, key), message, severity="warning")
 
 
-def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
+def ensure_gpus_with_a_price_exist(site: Site) -> Iterator[Complaint]:
     """Slurm does not start with a price for GPUs if no node has a GPU."""
     if any(entry.gpus for entry in site.inventory.nodes if "compute" in entry.roles):
         return

@@ -48,7 +48,7 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "remove members, or raise most_members")
 
 
-def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
+def ensure_accounts_of_another_system_bypass_no_cap(site: Site) -> Iterator[Complaint]:
     """If another system creates accounts, and labs have caps, no owners' partition is open to all accounts."""
     stakes, whole = Stakes.of(site), not site.inventory.slurm.exact_accounting
     claims = [(owner, what) for owner in site.ownership.owners for what in rights(owner)] if stakes.certain else []

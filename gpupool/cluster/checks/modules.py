@@ -35,7 +35,7 @@ def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "needs"), f"there is no module {other}", "add it to the list")
 
 
-def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
+def ensure_conda_has_a_separate_prefix(site: Site) -> Iterator[Complaint]:
     """The prefix of conda is used for nothing else; if several nodes share it, only one of them installs it."""
     conda = site.inventory.software.conda
     if not conda or not conda.installer:
@@ -49,9 +49,7 @@ def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
     elif within(prefix, fixed(storage.home.path)) or any(
         within(prefix, fixed(space.path)) for space in storage.user_spaces
     ):
-        yield Complaint(
-            path, f"{prefix} is among directories of users", "choose one that is no user's, such as /opt/conda"
-        )
+        yield Complaint(path, f"{prefix} is among directories of users", "choose another directory, such as /opt/conda")
     for key, export in storage.exports.items():
         sharing = nodes & (site.nodes_of(export.mount_on or storage.mount_on) | {export.server})
         if within(prefix, at(site, key)) and len(sharing) > 1:

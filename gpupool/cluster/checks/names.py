@@ -56,7 +56,7 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "roles"), "an isolated node cannot have another role")
 
 
-def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
+def ensure_addresses_are_in_the_network(site: Site) -> Iterator[Complaint]:
     """Each managed node has an IPv4 address within cluster.network."""
     try:
         network = ipaddress.IPv4Network(site.inventory.cluster.network)
@@ -92,7 +92,7 @@ def _testbeds_network(site: Site, network: ipaddress.IPv4Network) -> Iterator[Co
         yield Complaint(("testbed", "network"), f"{its} is smaller than cluster.network {network}")
 
 
-def ensure_the_time_zone_is_one(site: Site) -> Iterator[Complaint]:
+def ensure_the_time_zone_exists(site: Site) -> Iterator[Complaint]:
     """cluster.timezone is in the time zone database of this machine, if it has one."""
     name = site.inventory.cluster.timezone
     if _is_zone("Etc/UTC") and not _is_zone(name):
@@ -127,7 +127,7 @@ def _each(partition: Partition, name: str) -> bool:
     return name == "{account}" and partition.for_each is not None
 
 
-def ensure_parents_end(site: Site) -> Iterator[Complaint]:
+def ensure_parents_form_no_cycle(site: Site) -> Iterator[Complaint]:
     """No account is its own ancestor."""
     parents = {account.name: account.parent for account in site.inventory.accounts}
     for index, account in enumerate(site.inventory.accounts):
@@ -217,7 +217,7 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
         yield unknown(("storage", "home", "export"), "export", storage.home.export, storage.exports)
 
 
-def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
+def ensure_slurm_accepts_the_names(site: Site) -> Iterator[Complaint]:
     """Slurm stores names of accounts, users and QoS in lower case, and some names are reserved."""
     inventory = site.inventory
     named: list[tuple[Path, str, str]] = []
@@ -241,7 +241,7 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "name"), f"{partition.name} has a special meaning in slurm.conf")
 
 
-def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
+def ensure_names_are_unique(site: Site) -> Iterator[Complaint]:
     """Accounts, users, user ids and group ids are each used once."""
     inventory = site.inventory
     values: list[tuple[str, list[tuple[Path, object]]]] = [

@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.stakes import ANY, Stakes, owned, rights
 
 
-def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:
+def ensure_ownership_is_defined_once(site: Site) -> Iterator[Complaint]:
     """A lab has `contributed_gpus` or `owns`; its limits follow from that."""
     for index, account in enumerate(site.inventory.accounts):
         path: Path = ("accounts", index)
@@ -32,7 +32,7 @@ def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:
                     yield Complaint((*path, "limits", "group", key), "this limit comes from owns", "remove it here")
 
 
-def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
+def ensure_owned_resources_exist(site: Site) -> Iterator[Complaint]:
     """A lab owns compute nodes that no other lab owns, and GPUs of types that exist and that jobs must name."""
     types, taken = site.ownership.gpu_types, dict[str, str]()
     for owner in site.ownership.owners:
@@ -41,7 +41,7 @@ def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
             if gpu not in types:
                 yield Complaint((*path, gpu), f"no compute node has a GPU of type {gpu}")
         if owner.types and site.inventory.scheduler.untyped_gpus != "refuse":
-            message = f"a job that requests GPUs without a type could hold those that {owner.name} owns"
+            message = f"a job that requests GPUs without a type could hold GPUs that {owner.name} owns"
             yield Complaint(path, message, "set scheduler.untyped_gpus: refuse")
         for name in sorted(owner.nodes):
             if "compute" not in site.node_table.by_name[name].entry.roles:
@@ -95,7 +95,7 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
                 yield Complaint(("accounts", owner.index), message, hint)
 
 
-def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
+def ensure_owned_cpus_can_be_used(site: Site) -> Iterator[Complaint]:
     """The partitions where an owner's jobs are not preempted have at least the CPUs that it owns."""
     stakes = Stakes.of(site)
     for owner in site.ownership.owners if stakes.certain else ():

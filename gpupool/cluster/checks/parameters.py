@@ -1,4 +1,4 @@
-"""Check parameters in Slurm's own words: this Slurm knows each key, each is set once, and none by gpupool, too."""
+"""Check parameters with Slurm's names: this Slurm knows each key, each is set once, and gpupool sets none of them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,9 @@ def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
         names = {name.lower(): name for name in parameters}
         for one, other in _APART.get(table, ()):
             if one.lower() in names and other.lower() in names:
-                yield Complaint((*path, names[one.lower()]), f"Slurm ignores it beside {other}", "keep one of the two")
+                yield Complaint(
+                    (*path, names[one.lower()]), f"Slurm ignores it if {other} is set", "keep one of the two"
+                )
         for one, other in _NEEDS.get(table, ()):
             if one.lower() in names and other.lower() not in names:
                 yield Complaint((*path, names[one.lower()]), f"Slurm does not start without {other}", f"set {other}")

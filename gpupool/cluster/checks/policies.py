@@ -10,7 +10,7 @@ _SHORTEST_GRACE = 60  # seconds: pam_slurm_adopt needs a moment to move an ssh s
 _LEAST_MEMORY = 512  # MiB: enough for a login shell with an editor
 
 
-def ensure_the_reaper_comes_to_compute_nodes_only(site: Site) -> Iterator[Complaint]:
+def ensure_the_reaper_runs_on_compute_nodes_only(site: Site) -> Iterator[Complaint]:
     """The reaper runs on compute nodes only: on heads users work outside of jobs."""
     reaper, table = site.inventory.policies.reaper, site.node_table
     for index, timer in enumerate(site.inventory.timers):
@@ -25,7 +25,7 @@ def ensure_the_reaper_comes_to_compute_nodes_only(site: Site) -> Iterator[Compla
         for name in sorted(site.nodes_of(timer.where)):
             roles = table.by_name[name].entry.roles
             if "head" in roles or "compute" not in roles:
-                kind = "a head" if "head" in roles else "no compute node"
+                kind = "a head" if "head" in roles else "not a compute node"
                 message = f"{name} is {kind}: the reaper does not run there"
                 yield Complaint(("timers", index, "where"), message, "name compute nodes only, such as @compute")
                 break

@@ -1,4 +1,4 @@
-"""Check settings that Slurm accepts without a message, and that break a promise later."""
+"""Check settings that Slurm accepts without a message, but that break a promise."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
     yield Complaint(("slurm", "state"), message, "the backup controller needs it to take over")
 
 
-def ensure_one_default(site: Site) -> Iterator[Complaint]:
+def ensure_one_default_qos(site: Site) -> Iterator[Complaint]:
     """A job without --qos gets a QoS: one default QoS for each user or account, which all users have."""
     names = [key for key, qos in site.inventory.qos.items() if qos.default]
     if len(names) > 1:
@@ -60,7 +60,7 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
         yield Complaint(("qos",), message, "set default: true for one")
 
 
-def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
+def ensure_owners_have_a_higher_tier(site: Site) -> Iterator[Complaint]:
     """A preemptable partition has a lower tier than every partition on the same nodes that is not preemptable."""
     others = [partition for _, partition in site.partitions() if not site.is_preempted(partition)]
     for path, partition in site.partitions():
@@ -88,7 +88,7 @@ def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "deny_accounts"), "has no effect beside allow_accounts")
 
 
-def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
+def ensure_lab_accounts_are_allowed(site: Site) -> Iterator[Complaint]:
     """allow_lab_accounts extends allow_accounts; alone it would exclude all other accounts."""
     for path, partition in site.partitions():
         if partition.allow_lab_accounts and not partition.allow_accounts:
@@ -96,7 +96,7 @@ def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "allow_lab_accounts"), message, "remove it")
 
 
-def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
+def ensure_partitions_have_compute_nodes_only(site: Site) -> Iterator[Complaint]:
     """Partitions contain compute nodes only."""
     for path, partition in site.partitions():
         try:
@@ -108,7 +108,7 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
 
 
-def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
+def ensure_testbed_can_run(site: Site) -> Iterator[Complaint]:
     """The testbed's nodes include the controller, the database and a compute node; its machines exist."""
     testbed = site.inventory.testbed
     if testbed is None:

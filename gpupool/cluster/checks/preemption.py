@@ -23,7 +23,7 @@ def ensure_jobs_are_preempted_by_one_rule(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
-    """Each QoS preempts only preemptable ones, without a cycle, and each preemptable one is preempted by another."""
+    """Each QoS preempts only preemptable QoS, without a cycle, and another QoS preempts each preemptable QoS."""
     qos, guests = site.inventory.qos, _guests(site)
     for name, entry in qos.items():
         for index, other in enumerate(entry.preempts):
@@ -42,7 +42,7 @@ def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
             yield Complaint(("qos", name, "preemptable"), message, f"set preempts: [{name}] in another, or remove it")
 
 
-def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
+def ensure_only_preemptable_entries_have_a_grace(site: Site) -> Iterator[Complaint]:
     """Only preemptable partitions and QoS have a grace time and an action."""
     entries: list[tuple[Path, str, Qos | Partition]] = []
     entries += [(("qos", name), name, qos) for name, qos in site.inventory.qos.items()]
@@ -57,7 +57,7 @@ def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
-    """Where labs own something, a QoS that is not preemptable preempts all that are, and is the labs' default."""
+    """Where labs own something, their default QoS is not preemptable and preempts all preemptable QoS."""
     guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():
@@ -81,7 +81,7 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
-    """An account whose jobs may run only in partitions with preemptable QoS has one of these by default."""
+    """An account whose jobs may run only in partitions with preemptable QoS has one of these QoS as its default."""
     stakes = Stakes.of(site)
     for path, partition in site.partitions() if _guests(site) and stakes.certain else ():
         if partition.preemptable or not site.is_preempted(partition):
@@ -95,7 +95,7 @@ def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "qos"), message, hint, "warning")
 
 
-def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint]:
+def ensure_suspended_jobs_hold_no_resources_of_owners(site: Site) -> Iterator[Complaint]:
     """A suspended job keeps its GPUs and memory, and Slurm suspends it without a grace time."""
     stakes, owners = Stakes.of(site), site.ownership.owners
     for path, partition in site.partitions() if stakes.certain else ():
@@ -111,10 +111,10 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
         if partition.grace:
             yield Complaint((*path, "grace"), "Slurm suspends jobs at once", "remove it")
         if partition.exclusive:
-            message = "jobs that are suspended share their nodes with those that preempt them"
+            message = "suspended jobs share their nodes with the jobs that preempt them"
             yield Complaint((*path, "exclusive"), message, "remove it")
         if over := next((key for key in partition.parameters if key.lower() == "oversubscribe"), None):
-            message = "jobs that are suspended need FORCE:1, which gpupool sets"
+            message = "suspended jobs need FORCE:1, which gpupool sets"
             yield Complaint((*path, "parameters", over), message, "remove it")
 
 

@@ -1,4 +1,4 @@
-"""Check reservations: their names exist, they can be created and used, and what they take from labs."""
+"""Check reservations: their names exist, they can be created and used, and labs lose nothing without a warning."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
 _SELDOM = {"day": _DAY, "weekday": _DAY, "weekend": _DAY, "week": _WEEK}
 
 
-def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
+def ensure_reservations_name_existing_things(site: Site) -> Iterator[Complaint]:
     """Accounts, users, partitions and GPU types of reservations exist; each reservation has a different name."""
     inventory = site.inventory
     users = {user.name: user for user in inventory.users}
@@ -54,7 +54,7 @@ def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "users", place), message, f"remove {name}, or accounts")
 
 
-def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
+def ensure_reservations_can_be_created(site: Site) -> Iterator[Complaint]:
     """A reservation sets exactly one of nodes, node_count, gpu and gpus, its users, and times that Slurm accepts."""
     for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
@@ -153,7 +153,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
             )
             if others:
                 whose = listed(sorted({ownership.of_nodes[name].name for name in others}))
-                message = f"takes {listed(others)} from {whose}, as often and as long as it lasts"
+                message = f"takes {listed(others)} from {whose}, every time and for its whole duration"
                 yield Complaint(
                     (*path, "nodes"), message, "leave these nodes out if their owners must always have them", "warning"
                 )

@@ -11,7 +11,7 @@ from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import first_supported, has
 
 
-def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
+def ensure_kept_cpus_exist(site: Site) -> Iterator[Complaint]:
     """CPUs kept for GPUs exist, are not all CPUs, and this Slurm can keep them."""
     version = site.inventory.slurm.version
     for entry, shape, gpus in site.machines:

@@ -13,7 +13,7 @@ _SINGULARITY: Path = ("software", "singularity")
 _HAVE_IT = ("sid",)
 
 
-def ensure_singularity_can_be_had(site: Site) -> Iterator[Complaint]:
+def ensure_singularity_is_available(site: Site) -> Iterator[Complaint]:
     """Debian's stable releases have no apptainer, so a repository or the address of the package must be set."""
     software = site.inventory.software
     singularity = software.singularity
@@ -64,7 +64,7 @@ def ensure_images_have_a_place(site: Site) -> Iterator[Complaint]:
             continue
         if "://" not in image.source:
             hint = f"write docker://{image.source}"
-            yield Complaint((*path, "source"), "singularity needs to know what kind of source it is", hint)
+            yield Complaint((*path, "source"), "singularity needs the kind of the source", hint)
         if image.at in files:
             yield Complaint((*path, "at"), f"images[{files[image.at]}] has the same file", "rename one")
         files.setdefault(image.at, index)

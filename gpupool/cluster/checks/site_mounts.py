@@ -12,7 +12,7 @@ from gpupool.unix import within
 _OF_THE_SERVER = ("server", "path", "dataset", "properties", "reservation", "snapshots", "options", "profile")
 
 
-def ensure_what_others_mount_is_only_named(site: Site) -> Iterator[Complaint]:
+def ensure_site_mounts_have_no_server(site: Site) -> Iterator[Complaint]:
     """A file system that the site mounts has no settings of a server, and slurmctld's state is not on it."""
     for key, export in site.inventory.storage.exports.items():
         path: Path = ("storage", "exports", key)
@@ -36,9 +36,9 @@ def _theirs(site: Site, path: Path, key: str, export: Export) -> Iterator[Compla
     if export.fs == "zfs":
         yield Complaint((*path, "fs"), "zfs is a file system of one server", "name the kind that the nodes mount")
     if export.mode and not export.made_on:
-        yield Complaint((*path, "mode"), f"no node makes directories on {key}", "add made_on, or remove it")
+        yield Complaint((*path, "mode"), f"no node creates directories on {key}", "add made_on, or remove it")
     if within(state := site.inventory.slurm.state, place := at(site, key)):
-        message = f"slurmctld starts only when its {state} is there, and gpupool does not mount {place}"
+        message = f"slurmctld needs {state} to start, and gpupool does not mount {place}"
         yield Complaint(("slurm", "state"), message, "use an export that gpupool mounts")
     yield from _maker(site, (*path, "made_on"), key, export)
 
@@ -48,6 +48,6 @@ def _maker(site: Site, path: Path, key: str, export: Export) -> Iterator[Complai
     if node is None:
         return
     if not node.entry.managed:
-        yield Complaint(path, f"{node.name} is not managed, so gpupool makes nothing there", "name a managed node")
+        yield Complaint(path, f"{node.name} is not managed, so gpupool creates nothing there", "name a managed node")
     if node.name not in site.nodes_of(export.mount_on or site.inventory.storage.mount_on):
         yield Complaint(path, f"{node.name} does not have {key}", "add it to mount_on, or name a node that has it")

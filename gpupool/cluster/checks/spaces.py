@@ -42,7 +42,7 @@ def _modes_of_exports(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{export.mode}: users could remove each other's directories", "write 1777")
 
 
-def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
+def ensure_targets_of_links_are_known(site: Site) -> Iterator[Complaint]:
     """The target of a link below storage.mount_root is on an export or in a directory of storage.local."""
     storage = site.inventory.storage
     places = [at(site, key) for key in storage.exports] + [local.path for local in storage.local]
@@ -55,7 +55,7 @@ def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
             )
 
 
-def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
+def ensure_paths_of_links_are_free(site: Site) -> Iterator[Complaint]:
     """No export is mounted and no local directory is created at the path of a link, such as that to a lab's space."""
     storage = site.inventory.storage
     places = {at(site, key): f"the mount point of the export {key}" for key in storage.exports}
@@ -66,7 +66,7 @@ def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{link} is {places[link]}, so it cannot be a link", "rename one of them")
 
 
-def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
+def ensure_directories_of_users_are_on_storage(site: Site) -> Iterator[Complaint]:
     """Directories of users and of purges are on a mounted export or in a directory of storage.local."""
     storage = site.inventory.storage
     places = [at(site, key) for key, export in storage.exports.items() if export.enabled]
@@ -85,7 +85,7 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{top} is not on a mounted export or in a directory of storage.local", hint)
 
 
-def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
+def ensure_purges_spare_other_files(site: Site) -> Iterator[Complaint]:
     """A purge spares homes, other exports and slurmctld's state, keeps files for a day, and warns in time."""
     for index, purge in enumerate(site.inventory.storage.purge):
         path: Path = ("storage", "purge", index)
@@ -103,14 +103,14 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
 
 
 def _purged_too(site: Site, path: str) -> Iterator[str]:
-    """Yield what else a purge of a directory would reach, by the paths on the server where the files are."""
+    """Yield other data that a purge of a directory would remove, by the paths on the server of the files."""
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
     for label, kept in (("users' homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
-        host, lies = on_server(site, kept)
-        if server == host and _reached(site, own, place, export_of(site, kept), lies):
-            yield f"{label} ({kept if kept == lies else f'{kept}, which is {lies} on {host}'})"
+        host, real = on_server(site, kept)
+        if server == host and _reached(site, own, place, export_of(site, kept), real):
+            yield f"{label} ({kept if kept == real else f'{kept}, which is {real} on {host}'})"
     local = [directory for directory in storage.local if within(place, directory.path)] if own is None else []
     for key, export in storage.exports.items():
         here = (
@@ -122,12 +122,12 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
             yield f"export {key} ({export.path} on {export.server})"
 
 
-def _reached(site: Site, own: str | None, place: str, other: str | None, lies: str) -> bool:
+def _reached(site: Site, own: str | None, place: str, other: str | None, real: str) -> bool:
     """Return whether one directory is inside the other, on the same file system: each ZFS export is a separate one."""
     exports = site.inventory.storage.exports
-    inner = other if within(lies, place) else own if within(place, lies) else None
+    inner = other if within(real, place) else own if within(place, real) else None
     if inner is None:
-        return _touch(place, lies)
+        return _touch(place, real)
     return own == other or exports[inner].fs != "zfs"
 
 
@@ -142,5 +142,5 @@ def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
     if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
         yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is not a file name", "disk-usage.txt")
     if report and report.every < _DAY:
-        message = f"every file would be read every {format_duration(report.every)}"
+        message = f"the report would read every file each {format_duration(report.every)}"
         yield Complaint(("storage", "usage_report", "every"), message, "at least 1d")

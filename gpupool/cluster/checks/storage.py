@@ -1,4 +1,4 @@
-"""Check storage for loss of data, hanging controllers and promises that no server keeps."""
+"""Check storage for loss of data, controllers that hang, and quotas that no server enforces."""
 
 import posixpath
 import re
@@ -30,7 +30,7 @@ def ensure_paths_are_plain(site: Site) -> Iterator[Complaint]:
             )
 
 
-def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
+def ensure_mount_points_are_unique(site: Site) -> Iterator[Complaint]:
     """No directory is exported twice, and no node mounts two exports at one place."""
     storage = site.inventory.storage
     exported: dict[tuple[str | None, str], str] = {}
@@ -51,7 +51,7 @@ def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
         mounted[place].append((key, nodes))
 
 
-def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
+def ensure_exports_expose_no_other_export(site: Site) -> Iterator[Complaint]:
     """A client that mounts a directory also sees exports below it, so it needs the same access to them."""
     storage = site.inventory.storage
     exports = {
@@ -95,8 +95,8 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
                 yield Complaint(path, f"{option!r} is not a single mount option", "write nconnect=4")
 
 
-def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
-    """Root of a client is `nobody` on the server; with squash: none, a break-in on one node reaches all files."""
+def ensure_squash_is_intended(site: Site) -> Iterator[Complaint]:
+    """Root of a client is `nobody` on the server; with squash: none, root of one node can change all files."""
     storage = site.inventory.storage
     lived_in = {storage.home.export, *(name for spaces in storage.spaces.values() for name in spaces.values())}
     for key, export in storage.exports.items():
@@ -108,7 +108,7 @@ def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{key} holds users' files, and every user would be mapped to `nobody`", "write root")
 
 
-def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
+def ensure_state_is_independent_of_labs(site: Site) -> Iterator[Complaint]:
     """slurmctld's state is outside of labs' spaces and of their servers, where a lab's load could stop Slurm."""
     storage, state = site.inventory.storage, site.inventory.slurm.state
     labs = {name for spaces in storage.spaces.values() for name in spaces.values()}
@@ -125,7 +125,7 @@ def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
             yield Complaint(("storage", "exports", key, "server"), message, hint, "warning")
 
 
-def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
+def ensure_quotas_are_enforced(site: Site) -> Iterator[Complaint]:
     """A quota is enforced by ZFS on a declared pool, or by the site; otherwise it has no effect."""
     storage = site.inventory.storage
     if storage.driver != "nfs":
@@ -145,7 +145,7 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
             yield Complaint(("storage", "user_spaces", index, "quota"), message, hint, "warning")
 
 
-def ensure_quotas_of_users_can_be_kept(site: Site) -> Iterator[Complaint]:
+def ensure_quotas_of_users_can_be_enforced(site: Site) -> Iterator[Complaint]:
     """`quotas_by` fits the server, and a user quota sets only what its file system has: ZFS has no soft quota."""
     storage = site.inventory.storage
     for key, export in storage.exports.items():

@@ -1,4 +1,4 @@
-"""Check that directories, names and fields of passwd fit Debian, and what gpupool reserves."""
+"""Check that Debian accepts directories, names and fields of passwd, and that gpupool does not reserve them."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from gpupool.unix import within
 _NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")
 
 
-def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
+def ensure_system_directories_are_not_used(site: Site) -> Iterator[Complaint]:
     """No setting uses a directory of the operating system."""
     storage = site.inventory.storage
     named: list[tuple[Path, str, bool]] = [
@@ -38,7 +38,7 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
             )
 
 
-def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
+def ensure_slurms_state_is_separate(site: Site) -> Iterator[Complaint]:
     """slurm.state is used by slurmctld alone, and contains no `%`, which Slurm would replace."""
     state = site.inventory.slurm.state
     if "%" in state:
@@ -53,7 +53,7 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
             )
 
 
-def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
+def ensure_debian_accepts_the_names(site: Site) -> Iterator[Complaint]:
     """Users, groups and packages have names that Debian accepts; another check looks at upper case."""
     inventory = site.inventory
     for index, user in enumerate(inventory.users):
@@ -95,7 +95,7 @@ def ensure_packages_have_one_version(site: Site) -> Iterator[Complaint]:
                 yield Complaint(("software", "packages", role, index), message, "a package has one version")
 
 
-def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:
+def ensure_fields_of_passwd_have_no_colon(site: Site) -> Iterator[Complaint]:
     """Fields of passwd contain no colon."""
     for index, user in enumerate(site.inventory.users):
         for key, value in (("full_name", user.full_name), ("shell", user.shell)):

@@ -18,7 +18,7 @@ _DATASET = re.compile(r"[A-Za-z0-9_.:-]+(/(?!\.\.?(/|$))[A-Za-z0-9_.:-]+)*")
 _OF_DATASET = ("dataset", "properties", "reservation", "snapshots")
 
 
-def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
+def ensure_pools_have_a_server(site: Site) -> Iterator[Complaint]:
     """A pool is on one server or on several nodes, with a name that ZFS accepts and that no other pool has there."""
     storage = site.inventory.storage
     for key, pool in storage.pools.items():
@@ -66,7 +66,7 @@ def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
                 yield Complaint(path, message, "use its name in /dev/disk/by-id", "warning")
 
 
-def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
+def ensure_groups_of_a_pool_are_alike(site: Site) -> Iterator[Complaint]:
     """A pool has data disks, in groups of one kind, each with enough disks for its kind."""
     for key, pool in site.inventory.storage.pools.items():
         path: Path = ("storage", "pools", key, "vdevs")

@@ -175,7 +175,7 @@ class Site:
         return [account for account in self.inventory.accounts if self.admits(partition, account.name)]
 
     def _line(self, account: str) -> frozenset[str]:
-        """Return an account and, if this Slurm's partitions admit by them, its ancestors."""
+        """Return an account and, if AllowAccounts of this Slurm includes them, its ancestors."""
         if not has(self.inventory.slurm.version, "hierarchical AllowAccounts"):
             return frozenset((account,))
         return frozenset(self.with_parents(account))

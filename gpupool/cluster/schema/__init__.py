@@ -1,4 +1,4 @@
-"""The inventory language: what an admin may write, as typed models. `gpupool schema` prints it for editors."""
+"""The inventory language as typed models. `gpupool schema` prints it for editors."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ from gpupool.cluster.schema.testbed import Testbed
 
 
 class Inventory(Entry):
-    """One cluster, as written."""
+    """One cluster, as the inventory defines it."""
 
     schema_: Literal[1] = Field(alias="schema", description="Version of the inventory language.")
     cluster: ClusterEntry
@@ -24,7 +24,7 @@ class Inventory(Entry):
     hardware: dict[Name, Hardware] = Field(default_factory=dict)
     nodes: tuple[NodeEntry, ...] = Field(min_length=1)
     groups: dict[Name, Nodes] = Field(
-        default_factory=dict, description="Groups of nodes for selectors, each by a selector; `@group:NAME` means one."
+        default_factory=dict, description="Named groups of nodes, each a selector; use them as `@group:NAME`."
     )
     gpu: Gpu = Field(default_factory=Gpu)
     cloud: Cloud | None = None

@@ -1,4 +1,4 @@
-"""What every entry of an inventory has in common."""
+"""The base classes and value types of all entries of an inventory."""
 
 import re
 import unicodedata
@@ -11,8 +11,8 @@ from gpupool.cluster.quote import quoted
 
 
 def one_line(word: str) -> str:
-    """Return a word as it is; ValueError where it has line feeds or other control characters."""
-    # other signs that cannot be printed, such as joiners, stand in people's names
+    """Return a string unchanged; ValueError if it contains line feeds or other control characters."""
+    # people's names may contain other characters that cannot be printed, such as joiners
     if strange := next((sign for sign in word if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
         raise ValueError(f"{quoted(word)} contains {strange!r}; a string must be one line without control characters")
     return word
@@ -22,13 +22,13 @@ _WORDS: dict[str, str] = {}
 
 
 def spelt(pattern: str, spelling: str, **more: Any) -> Any:
-    """Return the field of a string with a pattern, and keep the words for it."""
+    """Return a string field with a pattern, and record `spelling`, the pattern's description in complaints."""
     _WORDS[pattern] = spelling
     return Field(strict=True, pattern=pattern, **more)
 
 
 def in_words(pattern: str, value: str) -> str:
-    """Return what a string of a pattern looks like, and which sign of a value is none of it."""
+    """Return the description of a pattern, and the first character of the value that the pattern does not allow."""
     spelling = _WORDS.get(pattern, "not a valid value here")
     if not re.search(pattern, "aaa"):
         return spelling
@@ -55,22 +55,22 @@ Domain = Annotated[
     ),
 ]
 AbsolutePath = Annotated[str, spelt(r"^/[^\s]*$", "a path begins with / and has no spaces"), AfterValidator(one_line)]
-# systemd, a shell and a slurm.conf all take it for what it is
+# systemd, a shell and slurm.conf read these characters literally
 PlainPath = Annotated[
     str, spelt(r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$", "a path begins with / and has letters, digits and _ . + - here")
 ]
 
-#: What is filled in for each user, or with [0] its first letter.
+#: A placeholder that each user's value replaces; with [0], the first letter of the value.
 PLACEHOLDER = re.compile(r"\{(user|account|domain|id)(\[0\])?\}")
 
 
 def filled(path: str) -> str:
-    """Return a path as it is for a user whose every name is `x`."""
+    """Return a path with `x` in place of each placeholder."""
     return PLACEHOLDER.sub("x", path)
 
 
 def of_user(path: str, name: str, account: str) -> str:
-    """Return a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
+    """Return the path of a user of an account. The id of `ann@example.org` is ann, its domain is example.org."""
     own, _, domain = name.partition("@")
     values = {"user": name, "account": account, "id": own, "domain": domain}
     return PLACEHOLDER.sub(lambda match: values[match[1]][:1] if match[2] else values[match[1]], path)
@@ -101,7 +101,7 @@ Mode = Annotated[str, spelt(r"^[0-7]{4}$", 'a mode has four digits of 0 to 7, in
 
 @dataclass(frozen=True)
 class Selector:
-    """Marks a text that selects nodes: its check finds it by this mark."""
+    """Marks a string type that selects nodes, so that the check of selectors finds its fields."""
 
 
 NodeNames = Annotated[
@@ -116,20 +116,20 @@ NodeNames = Annotated[
     ),
     AfterValidator(one_line),
 ]
-#: Text that selects nodes of the inventory; NodeNames of the same form names new ones.
+#: A selector of nodes that the inventory defines; NodeNames has the same form and defines nodes.
 Nodes = Annotated[NodeNames, Selector()]
 
 
 class Entry(BaseModel):
-    """A mapping in an inventory: unknown keys are complaints, values never change after loading."""
+    """A mapping in an inventory. An unknown key is a complaint; values never change after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Fact(Entry):
-    """An entry that says where its facts come from: `src`, and what of it is `inferred` (all, or some keys)."""
+    """An entry with the source of its values (`src`), and the keys whose values are a guess (`inferred`)."""
 
     src: Word | None = Field(None, description="Source of this entry, such as a line of the cluster's user guide.")
     inferred: Flag | tuple[Word, ...] = Field(
-        False, description="True if the whole entry is a guess, or the list of keys that are."
+        False, description="True if the whole entry is a guess, or a list of the keys whose values are guesses."
     )

@@ -1,4 +1,4 @@
-"""A directory service of people: where it is, and whose numbers are taken from it."""
+"""A directory service: its servers, and the range of uids and gids that are read from it."""
 
 import re
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import Count, Fact
 
 _SERVER = re.compile(r"ldaps?://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
-# a part of a name such as dc=example: without what sssd.conf, or LDAP, reads as more than a part
+# a part of a name such as dc=example, without characters that sssd.conf or LDAP give a meaning
 _PART = r"[A-Za-z][A-Za-z0-9-]*=[A-Za-z0-9_@.-]+( [A-Za-z0-9_@.-]+)*"
 _DN = re.compile(rf"{_PART}(,{_PART})*")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
-_LARGEST = 2**31 - 1  # Slurm, NFS and tar keep some numbers with a sign
+_LARGEST = 2**31 - 1  # Slurm, NFS and tar store some ids as signed integers
 
 
 def _server(text: str) -> str:
@@ -41,7 +41,7 @@ def _file(text: str) -> str:
 
 @dataclass(frozen=True)
 class Ids:
-    """Numbers of users and groups, `first` and `last` included."""
+    """A range of uids and gids, including `first` and `last`."""
 
     first: int
     last: int
@@ -56,7 +56,7 @@ class Ids:
 def _ids(text: Any) -> Ids:
     match = _RANGE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{quoted(text)} is not a range of numbers; write 30000-59999")
+        raise ValueError(f"{quoted(text)} is not a range of ids; write 30000-59999")
     first, last = int(match[1]), int(match[2])
     if not 1000 <= first <= last <= _LARGEST:
         raise ValueError(f"{quoted(text)} is not a range within 1000-{_LARGEST}; write the smaller number first")
@@ -70,29 +70,29 @@ IdRange = Annotated[Ids, BeforeValidator(_ids), WithJsonSchema({"type": "string"
 
 
 class Directory(Fact):
-    """A directory service (LDAP, Active Directory) whose groups say who the users of accounts are."""
+    """A directory service (LDAP, Active Directory) whose groups define the users of accounts."""
 
     kind: Literal["rfc2307", "rfc2307bis", "ad"] = Field(
         "rfc2307",
-        description="How its groups name their members: memberUid (rfc2307), member (rfc2307bis), or as in Active "
-        "Directory (ad), whose users and groups need uidNumber and gidNumber.",
+        description="Schema of its groups' members: memberUid (rfc2307), member (rfc2307bis), or Active Directory's "
+        "(ad). Users and groups of Active Directory need uidNumber and gidNumber.",
     )
     servers: tuple[Server, ...] = Field(
-        min_length=1, description="In the order in which they are asked; ldap:// is encrypted by StartTLS."
+        min_length=1, description="LDAP servers, tried in this order; ldap:// is encrypted by StartTLS."
     )
-    base: DistinguishedName = Field(description="Users and groups are searched below it.")
+    base: DistinguishedName = Field(description="Base DN of the search for users and groups.")
     tls_ca: Certificate | None = Field(
         None,
-        description="File in `certificates/` beside the inventory: who signed the servers' certificates; default: "
-        "those that Debian knows.",
+        description="File in `certificates/` beside the inventory with the CA certificate of the servers; default: "
+        "Debian's CA certificates.",
     )
     bind_dn: DistinguishedName | None = Field(
         None,
-        description="Who the nodes log in as; an admin puts the password on each node. Default: they ask anonymously.",
+        description="DN that nodes bind with; an admin puts the password on each node. Default: anonymous bind.",
     )
     ids: IdRange = Field(
-        description="Numbers of its users and groups. Others are not seen, and none in the inventory is within."
+        description="Range of its uids and gids. Others are ignored, and ids in the inventory are outside of it."
     )
     max_removals: Count = Field(
-        10, description="Most users that one apply removes from an account because they left its group."
+        10, description="Maximum number of users that one apply removes from accounts because they left the group."
     )

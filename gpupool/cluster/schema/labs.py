@@ -1,4 +1,4 @@
-"""Who may use what: accounts, users, QoS, partitions, and the limits on each."""
+"""Accounts, users, QoS and partitions, and the limits on each."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ PreemptAction = Literal["requeue", "cancel"]
 def _not_suspend(action: Any) -> Any:
     # slurm.conf(5), PreemptMode=SUSPEND with preempt/qos
     if action == "suspend":
-        raise ValueError("only partitions can suspend: of two QoS in one partition jobs would take turns on their CPUs")
+        raise ValueError("only partitions can suspend: jobs of two QoS in one partition would share CPUs by turns")
     return action
 
 
@@ -59,7 +59,7 @@ class Amounts(Entry):
 
 
 class Prices(Entry):
-    """What an hour of each resource costs."""
+    """The price of an hour of each resource."""
 
     cpu: Weight | None = None
     gpu: Weight | None = Field(None, description="A GPU of any type.")
@@ -68,7 +68,7 @@ class Prices(Entry):
 
     @property
     def plain(self) -> dict[str, float]:
-        """The prices that are set, less those by type."""
+        """The prices that are set, except prices by GPU type."""
         named = {"cpu": self.cpu, "gpu": self.gpu, "mem": self.mem}
         return {key: price for key, price in named.items() if price is not None}
 
@@ -101,13 +101,13 @@ class Account(Fact):
 
     name: Name
     kind: AccountKind
-    gid: UnixId | None = Field(None, description="Creates a unix group with this gid for the account on every node.")
+    gid: UnixId | None = Field(None, description="Gid of the account's Unix group, which every node gets.")
     parent: Name | None = None
     contributed_gpus: Count | None = None
     owns: Nodes | Annotated[dict[Name, Count], Field(min_length=1)] | None = Field(
         None,
         description=(
-            "What a lab owns where it is not a number of GPUs of any type: nodes (`dm[01-02]`), or GPUs by type and "
+            "Property of a lab, in place of a number of GPUs of any type: nodes (`dm[01-02]`), or GPUs by type and "
             "CPUs (`{a100: 8, cpu: 128}`)."
         ),
     )
@@ -115,23 +115,23 @@ class Account(Fact):
     members_from: Name | None = Field(
         None, description="Group of the `directory` whose members are users of this account, too."
     )
-    most_members: Count | None = Field(None, description="Most members; `gpupool check` complains about more.")
+    most_members: Count | None = Field(None, description="Maximum number of members; more are an error.")
     qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
-        None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
+        None, description="Hours of billing (partitions.billing) that it may ever use, with the accounts below it."
     )
     fairshare: Count | None = None
     exact: Flag = Field(
         True,
-        description="False: another system keeps this account in slurmdbd, too; its other members, limits and "
-        "accounts below it are left alone.",
+        description="False: another system writes this account to slurmdbd, too. gpupool does not change members, "
+        "limits and accounts below it that the inventory does not name.",
     )
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
     parameters: Parameters = Field(
         default_factory=dict,
-        description="Further limits of the account, as sacctmgr calls them: MaxJobs.",
+        description="Further limits of the account by sacctmgr's names, such as MaxJobs.",
     )
 
     @property
@@ -148,25 +148,25 @@ class Grant(Fact):
 
 
 class User(Fact):
-    """A user. The uid is written down so that it is the same on every node and never changes."""
+    """A user. The uid is part of the inventory, so it is the same on every node and never changes."""
 
     name: Name
     uid: UnixId
-    account: Name = Field(description="Default account, of jobs without --account; its group is the user's own.")
+    account: Name = Field(description="Default account, for jobs without --account; its group is the primary group.")
     accounts: tuple[Name, ...] = Field((), description="Further accounts of the user, for jobs with --account.")
     full_name: Word | None = None
     coordinator: Flag = Field(False, description="Slurm coordinator of the account: may manage its members.")
     keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
     shell: AbsolutePath = "/bin/bash"
-    qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
-    grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
+    qos: tuple[Name, ...] = Field((), description="QoS in addition to the QoS of all users.")
+    grants: tuple[Grant, ...] = Field((), description="QoS until a day, including that day.")
     until: Day | None = Field(
         None, description="Last day of access; after it the user cannot submit jobs or log in. Files stay."
     )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None
     first_password: Literal["must_change"] | None = Field(
-        None, description="`gpupool password` creates one, which the user changes at the first login."
+        None, description="`gpupool password` creates a password, which the user changes at the first login."
     )
 
 
@@ -178,7 +178,7 @@ class Qos(Fact):
         (), description="Accounts whose users have this QoS as their default instead."
     )
     replaces: tuple[Name, ...] = Field(
-        (), description="QoS these users could ask for to avoid this one; their jobs get this one instead."
+        (), description="Other QoS; if these users' jobs request one of them, they get this QoS instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
     max_wall: Span | None = None
@@ -187,19 +187,19 @@ class Qos(Fact):
     )
     priority: Count = 0
     preemptable: Flag = Field(False, description="Jobs of QoS that name it in `preempts` may preempt its jobs.")
-    preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs its own jobs preempt.")
+    preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs this QoS's jobs preempt.")
     preempt_action: QosPreemptAction | None = Field(
         None, description="What happens to its preempted jobs; default: preemption.action."
     )
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     limits: Limits = Field(default_factory=Limits)
     parameters: Parameters = Field(
-        default_factory=dict, description="Further settings of the QoS, as sacctmgr calls them: UsageFactor, Flags."
+        default_factory=dict, description="Further settings of the QoS by sacctmgr's names, such as UsageFactor, Flags."
     )
 
     @property
     def wall(self) -> int | None:
-        """The longest time of a job, in seconds: `max_wall`, or the one of `limits`."""
+        """The maximum run time of a job, in seconds: `max_wall`, else `limits.per_job.wall`."""
         return self.limits.per_job.wall if self.max_wall is None else self.max_wall
 
 
@@ -215,10 +215,10 @@ class Partition(Fact):
     )
     max_nodes: Several | None = None
     tier: Count = Field(
-        1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
+        1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt jobs of a lower tier."
     )
     priority: Annotated[int, Field(strict=True, ge=0, le=65535)] = Field(
-        0, description="Among the partitions of one tier: jobs of one with a higher number start first."
+        0, description="Among partitions of one tier, jobs of the partition with the higher priority start first."
     )
     preemptable: Flag = False
     preempt_action: PreemptAction | Literal["suspend"] | None = Field(
@@ -233,17 +233,17 @@ class Partition(Fact):
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     default_qos: Name | None = Field(
         None,
-        description="QoS of jobs without --qos, in accounts that no QoS is the default for; default: the cluster's.",
+        description="QoS of jobs without --qos, unless a QoS is the default of their account; default: the cluster's.",
     )
     limits: Limits = Field(default_factory=Limits)
     default_cpus_per_gpu: Several | None = Field(
-        None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."
+        None, description="CPUs per GPU of jobs without a CPU request; default: scheduler.default_cpus_per_gpu."
     )
     exclusive: Literal["job", "user"] | None = Field(
-        None, description="Each node is one job's at a time, with all its CPUs, GPUs and memory, or one user's jobs'."
+        None, description="A node runs one job at a time, which gets all CPUs, GPUs and memory; or one user's jobs."
     )
     without_gpu: Word | None = Field(
-        None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
+        None, description="For jobs without a GPU request: `refuse`, or the partition that they are moved to."
     )
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
     billing: Prices = Field(default_factory=Prices, description="Price of an hour (TRESBillingWeights).")
@@ -251,7 +251,7 @@ class Partition(Fact):
         "all", description="assigned: only users whose entry lists the partition may submit to it."
     )
     parameters: Parameters = Field(
-        default_factory=dict, description="Further keys of the partition's line in slurm.conf, as OverSubscribe or LLN."
+        default_factory=dict, description="Further keys of the partition's line in slurm.conf, such as OverSubscribe."
     )
 
     @field_validator("name")
@@ -262,12 +262,12 @@ class Partition(Fact):
         return name
 
     def allows_qos(self, name: str) -> bool:
-        """Return whether jobs may have a QoS here."""
+        """Return whether jobs of this partition may have a QoS."""
         return not self.qos or name in self.qos
 
     @property
     def lifts_per_user(self) -> bool:
-        """Whether limits per user of a job's QoS do not apply here."""
+        """Whether this partition lifts the limits per user of a job's QoS."""
         return "per_user" in self.lift
 
     @property

@@ -23,9 +23,9 @@ from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
 MigProfile = Annotated[
-    str, spelt(r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$", "write a profile as nvidia-smi has it: 1g.10gb")
+    str, spelt(r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$", "write a profile as nvidia-smi prints it: 1g.10gb")
 ]
-# one GPU's device file; several with commas between them
+# one device file of a GPU, or several with commas between them
 DeviceFiles = Annotated[
     str,
     spelt(
@@ -34,17 +34,17 @@ DeviceFiles = Annotated[
     ),
 ]
 GresName = Annotated[str, spelt(r"^[a-z][a-z0-9_]*$", "a resource has small letters, digits and _", max_length=30)]
-# slurmctld adds some of its own above 2^31
+# slurmctld adds its own weights, which begin at 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
 Role = Literal[
     "head", "controller", "backup-controller", "database", "compute", "fileserver", "web", "gateway", "isolated"
 ]
 Address = Annotated[
-    str, Field(strict=True, description="IPv4 address, or a range of the same length as the name's: 10.66.1.[1-4]")
+    str, Field(strict=True, description="IPv4 address, or a range as long as the range of names: 10.66.1.[1-4]")
 ]
 
-# of libcloud, or module and class of a driver that Python finds on the controllers
+# a name of libcloud's, or module and class of a driver that Python finds on the controllers
 Provider = Annotated[
     str,
     spelt(r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$", "write gce, openstack, ec2, or module:Class"),
@@ -52,7 +52,7 @@ Provider = Annotated[
 
 
 class Totals(Fact):
-    """Totals of the whole cluster; only used to check the inventory."""
+    """Totals of the whole cluster; used only to check the inventory."""
 
     gpus: Count | None = None
     cpus: Count | None = None
@@ -78,23 +78,23 @@ class ClusterEntry(Fact):
 
 
 class Mig(Entry):
-    """What a MIG slice is a part of."""
+    """The GPU type that a MIG slice is a part of, and the slice's profile."""
 
     of: Name = Field(description="The GPU type that is divided.")
-    profile: MigProfile = Field(description="Such as 1g.5gb, as `nvidia-smi mig -lgip` lists it.")
+    profile: MigProfile = Field(description="A profile of `nvidia-smi mig -lgip`, such as 1g.5gb.")
 
 
 class GpuType(Fact):
     """A GPU type; its key is both Slurm's gres type and the node feature."""
 
     models: tuple[Word, ...]
-    vendor: Literal["nvidia", "amd", "intel"] = Field("nvidia", description="Which device files are these GPUs.")
-    mig: Mig | None = Field(None, description="Set where each of these is a MIG slice; `gpus` of nodes counts slices.")
+    vendor: Literal["nvidia", "amd", "intel"] = Field("nvidia", description="Determines the names of device files.")
+    mig: Mig | None = Field(None, description="Set if the type is a MIG slice; `gpus` of nodes then counts slices.")
     autodetect: Literal["nvml", "nvidia", "rsmi", "oneapi"] | None = Field(
         None,
         description=(
-            "The library by which slurmd itself finds the device files of these GPUs (AutoDetect of gres.conf); "
-            "default: they are written."
+            "The library with which slurmd finds the device files of these GPUs (AutoDetect of gres.conf); "
+            "default: gpupool writes their paths to gres.conf."
         ),
     )
     memory: Size | None = Field(None, description="Memory of one GPU.")
@@ -105,27 +105,23 @@ class Hardware(Fact):
     """A hardware model of nodes."""
 
     cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
-    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
-    cores: Several | None = Field(
-        None, description="Cores of each socket; cpus is then sockets times cores times threads."
-    )
-    threads: Several | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
+    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 if `cores` is set.")
+    cores: Several | None = Field(None, description="Cores per socket; cpus must be sockets times cores times threads.")
+    threads: Several | None = Field(None, description="Threads per core; default: 1 if `cores` is set.")
     memory: Size | None = Field(
-        None, description="Nominal memory; Slurm is told this minus slurm.memory_reserve, unless real_memory is set."
+        None, description="Nominal memory. RealMemory is this less slurm.memory_reserve, unless real_memory is set."
     )
     real_memory: Size | None = Field(
-        None, description="Memory that Slurm is told, as `slurmd -C` measures it on the node: 515000M."
+        None, description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node: 515000M."
     )
-    gpu_slots: Count | None = Field(None, description="The most GPUs of a node, only used to check the inventory.")
+    gpu_slots: Count | None = Field(None, description="Maximum GPUs of a node; used only to check the inventory.")
     cpus_kept_per_gpu: Count = Field(
-        0, description="CPUs reserved for each GPU, for jobs that use this GPU (RestrictedCoresPerGPU)."
+        0, description="CPUs per GPU that only jobs on this GPU get (RestrictedCoresPerGPU)."
     )
-    cores_kept: Count = Field(
-        0, description="Cores of a node that no job gets, for the system and its daemons (CoreSpecCount)."
-    )
-    memory_kept: Size = Field(0, description="Memory of a node that no job gets (MemSpecLimit).")
+    cores_kept: Count = Field(0, description="Cores of a node reserved for the system and its daemons (CoreSpecCount).")
+    memory_kept: Size = Field(0, description="Memory of a node reserved for the system (MemSpecLimit).")
     local_disk: Size | None = Field(
-        None, description="Size of the node's own disk for jobs, which they ask for by `--tmp` (TmpDisk)."
+        None, description="Size of a node's disk for jobs, which they request with `--tmp` (TmpDisk)."
     )
     arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
         None, description="Processor architecture; a feature of these nodes, for `--constraint`."
@@ -140,12 +136,12 @@ class Hardware(Fact):
 
     @property
     def threads_per_core(self) -> int:
-        """Hardware threads of a core; 1 where it is not said."""
+        """Hardware threads of a core; 1 if `threads` is not set."""
         return self.threads or 1
 
     @property
     def system_cpus(self) -> int:
-        """Logical CPUs that no job gets."""
+        """Logical CPUs that are reserved for the system."""
         return self.cores_kept * self.threads_per_core
 
     @property
@@ -155,11 +151,11 @@ class Hardware(Fact):
 
     @property
     def nominal_memory(self) -> int:
-        """Memory in MiB as limits of groups are compared with it: what is bought, less what no job gets."""
+        """Nominal memory in MiB less `memory_kept`; checks compare limits of groups with it."""
         return max(0, (self.memory or self.real_memory or 0) - self.memory_kept)
 
     def slurm_memory(self, reserve: str) -> int:
-        """Return the MiB that Slurm is told of: as measured, or the nominal size less slurm.memory_reserve (`3%`)."""
+        """Return RealMemory in MiB: `real_memory`, else the nominal memory less slurm.memory_reserve (`3%`)."""
         if self.real_memory is not None:
             return self.real_memory
         return (self.memory or 0) * (100 - int(reserve.rstrip("%"))) // 100
@@ -170,27 +166,27 @@ class Hardware(Fact):
 
 
 class Cloud(Fact):
-    """Where elastic nodes are started and stopped, by Apache Libcloud on the controllers."""
+    """The cloud in which the controllers start and stop elastic nodes, with Apache Libcloud."""
 
     driver: Provider = Field(
-        description="Libcloud's name of the provider, such as gce, openstack or ec2; MODULE:CLASS of a site's own."
+        description="Libcloud's name of the provider, such as gce, openstack or ec2; MODULE:CLASS of a site's driver."
     )
     arguments: dict[VariableName, Word] = Field(
-        default_factory=dict, description="What the driver is told besides the credentials, by its own names."
+        default_factory=dict, description="The driver's arguments besides the credentials, by Libcloud's names."
     )
     credentials: PlainPath = Field(
         "/etc/gpupool/cloud-credentials.json",
         description=(
-            "File on the controllers with the driver's secret arguments, a JSON object that slurm can read. An admin "
-            "puts it there."
+            "File on the controllers with the driver's secret arguments, a JSON object that the user slurm can read. "
+            "An admin puts it there."
         ),
     )
     starting: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="How many nodes may be starting at once; default: all of them."
+        None, description="Maximum number of nodes that start at the same time; default: no limit."
     )
-    idle_after: Duration = Field(300, description="How long a node is idle before it is switched off.")
-    boot_timeout: Duration = Field(300, description="How long a node may take from its start to its first job.")
-    shutdown_timeout: Duration = Field(120, description="How long a node may take to switch off.")
+    idle_after: Duration = Field(300, description="Idle time after which a node is switched off.")
+    boot_timeout: Duration = Field(300, description="Maximum time from a node's start to its first job.")
+    shutdown_timeout: Duration = Field(120, description="Maximum time that a node takes to switch off.")
 
 
 class NodeEntry(Fact):
@@ -201,22 +197,22 @@ class NodeEntry(Fact):
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1)
     hardware: Name | None = Field(
-        None, description="An entry of `hardware`; default for compute nodes: the only one, where there is one."
+        None, description="An entry of `hardware`; default for compute nodes: the only entry, if there is only one."
     )
     gpus: dict[Name, Several] = Field(default_factory=dict)
     devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
         default_factory=dict,
         description=(
-            "Device files by GPU type, one item for each GPU or MIG slice; files of one with commas between them. "
+            "Device files by GPU type, one item for each GPU or MIG slice; commas separate several files of an item. "
             "Default: /dev/nvidia0, 1, …, or /dev/dri/renderD128, 129, … in the order of `gpus`."
         ),
     )
     gpu_memory: dict[Name, Size] = Field(
         default_factory=dict,
-        description="Memory of one GPU by type, where types differ in it; a feature, such as a100_80g.",
+        description="Memory of one GPU, by type; the node gets a feature such as a100_80g.",
     )
     gres: dict[GresName, Several] = Field(
-        default_factory=dict, description="Generic resources of your own, that Slurm counts and nothing more."
+        default_factory=dict, description="The site's own generic resources, which Slurm only counts."
     )
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
@@ -226,7 +222,7 @@ class NodeEntry(Fact):
     media: Literal["hdd", "ssd", "nvme"] | None = None
     profile: Word | None = None
     parameters: Parameters = Field(
-        default_factory=dict, description="Further keys of the node's line in slurm.conf; they replace the hardware's."
+        default_factory=dict, description="Further keys of the node's line in slurm.conf; they override the hardware's."
     )
 
 

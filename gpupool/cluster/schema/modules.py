@@ -1,4 +1,4 @@
-"""What users load for themselves: conda for all of them, and environment modules."""
+"""Conda for all users, and environment modules."""
 
 from typing import Annotated
 
@@ -13,20 +13,20 @@ ModuleName = Annotated[
         rf"^{_STEP}(/{_STEP})*$", "a module has letters, digits and _ . + -, and / between its parts", max_length=100
     ),
 ]
-#: A directory of a module: of its prefix, which is `.`, or with its whole path.
+#: A directory of a module: `.` for its prefix, a path relative to the prefix, or an absolute path.
 ModulePath = Annotated[str, spelt(rf"^(\.|/?{_STEP}(/{_STEP})*)$", "write . or a path of letters, digits and _ . + -")]
 Program = Annotated[str, spelt(rf"^{_STEP}$", "a program has letters, digits and _ . + -")]
 
 
 class CondaInstaller(Entry):
-    """One conda for all users of some nodes; a user's own takes precedence."""
+    """One conda for all users of some nodes; a user's own conda takes precedence."""
 
     url: Annotated[
         str,
         spelt(
             r"^(https?|file)://[!-~]+$",
             "an address begins with https://, http:// or file:// and has no spaces",
-            description="Where nodes get the installer of Miniforge or Miniconda from.",
+            description="URL of the installer of Miniforge or Miniconda.",
         ),
     ]
     sha256: Annotated[
@@ -37,7 +37,7 @@ class CondaInstaller(Entry):
 
 
 class Conda(Fact):
-    """Conda: each user's own, and one for all users where the inventory has an installer."""
+    """Conda: each user's own, and one for all users if `installer` is set."""
 
     bashrc_hook: Flag = False
     installer: CondaInstaller | None = None
@@ -46,17 +46,17 @@ class Conda(Fact):
 class Module(Fact):
     """A module file. The software itself is not installed by gpupool."""
 
-    name: ModuleName = Field(description="As users load it, such as gcc/7.4.")
+    name: ModuleName = Field(description="Argument of `module load`, such as gcc/7.4.")
     about: Word | None = Field(None, description="One line for `module whatis`.")
-    prefix: PlainPath | None = Field(None, description="Where the software is installed.")
+    prefix: PlainPath | None = Field(None, description="Directory in which the software is installed.")
     prepend: dict[VariableName, tuple[ModulePath, ...]] = Field(
         default_factory=dict,
-        description="Directories that come first in a variable, such as PATH: [bin]; relative ones are of the prefix.",
+        description="Directories that come first in a variable, such as PATH: [bin]; relative to the prefix.",
     )
     set: dict[VariableName, Word] = Field(
         default_factory=dict, description="Values of variables; {prefix} is the prefix."
     )
-    needs: tuple[ModuleName, ...] = Field((), description="Modules that are loaded along with it.")
+    needs: tuple[ModuleName, ...] = Field((), description="Modules that are loaded before it.")
     conflicts: tuple[ModuleName, ...] = Field((), description="Modules that cannot be loaded at the same time.")
     provides: tuple[Program, ...] = Field((), description="Commands that `gpupool verify` looks for when it is loaded.")
 

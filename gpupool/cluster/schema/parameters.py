@@ -1,4 +1,4 @@
-"""What an inventory says in Slurm's own words."""
+"""Parameters of an inventory that have Slurm's own names and values."""
 
 from typing import Annotated
 
@@ -13,12 +13,12 @@ def _as_text(value: object) -> object:
         return "yes" if value else "no"
     text = str(value) if isinstance(value, int | float) else value
     if isinstance(value, float) and "e" in str(text):
-        raise ValueError(f"{text} cannot be kept as it is written; put it in quotes")
+        raise ValueError(f"YAML changes the notation of {text}; put it in quotes")
     return text
 
 
 def _one_value(text: str) -> str:
-    # Slurm ends a line at # and has " and \ for itself; a value with blanks is put in quotes
+    # Slurm ends a line at #, and reads " and \ as quotes; gpupool quotes a value with blanks
     if odd := next((sign for sign in '#"\\' if sign in text), None):
         raise ValueError(f"{quoted(text)} contains {odd}, which Slurm's files cannot have in a value")
     if text != text.strip():

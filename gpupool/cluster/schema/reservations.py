@@ -1,4 +1,4 @@
-"""Reservations: nodes or GPUs that some have to themselves at times, and maintenance that is planned."""
+"""Reservations of nodes or GPUs for some users or accounts, and planned maintenance."""
 
 from typing import Literal
 
@@ -9,12 +9,12 @@ from gpupool.cluster.units import Moment, Span
 
 
 class Reservation(Fact):
-    """What is reserved, for whom and when; jobs ask for it by its name: `sbatch --reservation=course`."""
+    """A reservation of nodes or GPUs. Jobs request it by its name: `sbatch --reservation=course`."""
 
     name: Name
     accounts: tuple[Name, ...] = Field((), description="Accounts whose jobs may run in it.")
     users: tuple[Name, ...] = Field(
-        (), description="Users whose jobs may run in it; with `accounts`, only their jobs in these."
+        (), description="Users whose jobs may run in it; with `accounts`, only their jobs in these accounts."
     )
     nodes: Nodes | None = Field(None, description="Whole nodes, by selector.")
     node_count: Several | None = Field(None, description="Number of whole nodes of `partition`; Slurm chooses them.")
@@ -31,12 +31,12 @@ class Reservation(Fact):
         None, description="How often it recurs, at the same time of day; default: once."
     )
     maintenance: Flag = Field(
-        False, description="Slurm counts its nodes as in maintenance; without accounts and users only root's jobs run."
+        False, description="Its nodes are in state MAINTENANCE; without accounts and users only root's jobs run."
     )
     ignore_jobs: Flag = Field(
-        False, description="Create it even if jobs may still run there when it begins; they are not ended."
+        False, description="Create it even if jobs may still run there when it begins; these jobs are not ended."
     )
-    flex: Flag = Field(False, description="Its jobs may begin before it, end after it and use other nodes, too.")
+    flex: Flag = Field(False, description="Its jobs may start before it, end after it and use other nodes, too.")
     free_after: Span | None = Field(
-        None, description="It ends (until it recurs) when no job has used it for this long."
+        None, description="The reservation ends (until it recurs) after this time without a job."
     )

@@ -22,7 +22,7 @@ from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
 from gpupool.slurm.releases import DEFAULT, Supported
 
-# a shell, Lua and a terminal all take it for what it is
+# a shell, Lua and a terminal read these characters literally
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
 PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word in lower case, such as jobs")]
 TimeOfDay = Annotated[
@@ -31,14 +31,14 @@ TimeOfDay = Annotated[
 
 
 class Health(Entry):
-    """Health check of each compute node: it is drained at a problem, and resumed when that is gone."""
+    """Health check of each compute node. A problem drains the node; without problems the node is resumed."""
 
     enabled: Flag = True
     interval: Duration = Field(300, description="Time between two checks.")
     checks: tuple[Literal["gpus", "mounts", "disk", "clock"], ...] = Field(
         ("gpus", "mounts", "disk", "clock"), min_length=1
     )
-    disk_free: Size = Field(1024, description="Least free space on /, /tmp and slurmd's spool directory.")
+    disk_free: Size = Field(1024, description="Minimum free space on /, /tmp and slurmd's spool directory.")
 
 
 class Cgroup(Entry):
@@ -57,11 +57,11 @@ class Backup(Entry):
     """Nightly copies of the accounting database and of the controller's state, readable by root alone."""
 
     to: PlainPath = Field(
-        description="Directory for them, the same on the node of the database and the first controller; best on an "
-        "export of another machine."
+        description="Directory of the backups, with the same path on the database's node and on the first controller; "
+        "best on an export of another machine."
     )
     at: TimeOfDay = Field("02:30", description='Time of day in the cluster\'s time zone, in quotes: "02:30".')
-    keep: Several = Field(14, description="Number of backups to keep, of each.")
+    keep: Several = Field(14, description="Number of backups to keep of each kind.")
 
 
 class Slurm(Fact):
@@ -73,17 +73,17 @@ class Slurm(Fact):
         description="State directory of slurmctld; with several controllers, on a mount they share.",
     )
     memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
-        "3%", description="Share of a node's nominal memory that Slurm is not told about: firmware and kernel use some."
+        "3%", description="Share of the nominal memory that firmware and kernel use; RealMemory does not include it."
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
     backup: Backup | None = None
     exact_accounting: Flag = Field(
-        True, description="False: another system fills slurmdbd, too; what the inventory does not name is left alone."
+        True, description="False: another system writes to slurmdbd, too; gpupool does not change its entities."
     )
     parameters: Parameters = Field(
         default_factory=dict,
-        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, are added to gpupool's.",
+        description="Further keys of slurm.conf. Options of a list such as SchedulerParameters are added to gpupool's.",
     )
     cgroup: Cgroup = Field(default_factory=Cgroup)
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
@@ -98,14 +98,14 @@ class DefaultMemory(Entry):
 
 
 class MaxMemory(Entry):
-    """The most memory a job may request."""
+    """The maximum memory that a job may request."""
 
     per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs.")
     per_cpu: Size | None = Field(None, description="Per CPU, for jobs without GPUs.")
 
 
 class LabShare(Entry):
-    """What a lab may use per GPU it contributed, in all its jobs together, including jobs without GPUs."""
+    """CPUs and memory per contributed GPU that all jobs of a lab together may use, including jobs without GPUs."""
 
     cpu: Count | None = None
     mem: Size | None = None
@@ -115,15 +115,17 @@ PriorityWeight = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
 
 
 class PriorityWeights(Entry):
-    """How much each thing counts in which waiting job goes first within a tier: Slurm's PriorityWeight."""
+    """Slurm's PriorityWeight of each factor of a job's priority; it orders pending jobs within a tier."""
 
-    qos: PriorityWeight = Field(10_000, description="The priority of the job's QoS, by the highest of all.")
-    partition: PriorityWeight = Field(10_000, description="The priority of its partition, by the highest of all.")
-    age: PriorityWeight = Field(1_000, description="How long it waits, up to a week (PriorityMaxAge).")
-    fairshare: PriorityWeight = Field(
-        100_000, description="How little its account has used, with scheduler.fairshare: accounts."
+    qos: PriorityWeight = Field(10_000, description="Priority of the job's QoS, relative to the highest of all QoS.")
+    partition: PriorityWeight = Field(
+        10_000, description="Priority of the job's partition, relative to the highest of all partitions."
     )
-    job_size: PriorityWeight = Field(0, description="How large it is, or how small (PriorityFavorSmall).")
+    age: PriorityWeight = Field(1_000, description="Time since the job became eligible, up to a week (PriorityMaxAge).")
+    fairshare: PriorityWeight = Field(
+        100_000, description="Fairshare of the job's account, with scheduler.fairshare: accounts."
+    )
+    job_size: PriorityWeight = Field(0, description="Size of the job; with PriorityFavorSmall, small jobs get more.")
 
 
 class RpcLimit(Entry):
@@ -141,11 +143,11 @@ class Scheduler(Fact):
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)
     default_cpus_per_gpu: Several | None = Field(
-        None, description="CPUs of each GPU of jobs that request none; default: one CPU for each task."
+        None, description="CPUs per GPU of jobs without a CPU request; default: one CPU for each task."
     )
     max_cpus_per_gpu: dict[Name, Several] = Field(
         default_factory=dict,
-        description="Jobs with more CPUs for each GPU are refused. By GPU type; `default` for all others.",
+        description="Jobs with more CPUs per GPU are refused. By GPU type; `default` for all others.",
     )
     guard: Literal["hold", "cancel"] = Field(
         "hold",
@@ -160,17 +162,20 @@ class Scheduler(Fact):
     allocate: Literal["thread", "core"] = Field(
         "thread",
         description=(
-            "The least that a job gets: a hardware thread, or a whole core with all its threads, which needs the "
-            "sockets, cores and threads of nodes."
+            "Unit of allocation: a hardware thread, or a core with all its threads. `core` needs sockets, cores and "
+            "threads of all hardware."
         ),
     )
     one_task_per_core: Flag = Field(
-        False, description="With whole cores: one task for each core, not one for each thread (CR_ONE_TASK_PER_CORE)."
+        False, description="With `allocate: core`, one task per core, not one per thread (CR_ONE_TASK_PER_CORE)."
     )
-    enforce_limits: Literal["any", "all"] = Field("any", description="How many of a job's partitions must admit it.")
+    enforce_limits: Literal["any", "all"] = Field(
+        "any", description="Whether any or all of a job's partitions must admit it."
+    )
     export_fix: Flag = Field(False, description="Keep PATH in the steps of jobs submitted with `sbatch --export=a=1`.")
     warn_cpus_per_gpu: dict[Name, Count] = Field(
-        default_factory=dict, description="By GPU type; `default` for all others."
+        default_factory=dict,
+        description="Jobs with more CPUs per GPU get a warning. By GPU type; `default` for all others.",
     )
     rpc_limit: RpcLimit | None = None
     default_time: Span | None = Field(
@@ -181,25 +186,26 @@ class Scheduler(Fact):
     )
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
-        description="Most jobs of a user in each account and each QoS, pending and running; every array task counts.",
+        description="Maximum pending and running jobs of a user in each account and QoS; every array task counts.",
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
-    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, the unit of budgets.")
+    billing_unit: Unit = Field("billing hours", description="Users' name for an hour of billing, the unit of budgets.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,
-        description="Old column names and their replacements, with a width if Slurm's own is too small: AllocTRES%50.",
+        description="Old column names and their replacements, with a width if Slurm's default is too small: "
+        "AllocTRES%50.",
     )
 
     def most_cpus(self, gpu: str) -> int | None:
-        """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
+        """Return the maximum CPUs that a job may request per GPU of a type; None without a limit."""
         return self.max_cpus_per_gpu.get(gpu, self.max_cpus_per_gpu.get("default"))
 
 
 class Arbiter(Fact):
-    """Lets a job that waits for its lab's cap preempt preemptable jobs of the same lab."""
+    """Lets a job that is pending because of its lab's cap preempt preemptable jobs of the same lab."""
 
     enabled: Flag = True
     partitions: tuple[Name, ...]
@@ -207,7 +213,7 @@ class Arbiter(Fact):
 
 
 class Preemption(Fact):
-    """What happens to preempted jobs. Which partition preempts which follows from their tiers, or QoS say it."""
+    """The effect of preemption on jobs. The tiers of partitions, or `preempts` of QoS, decide who preempts whom."""
 
     action: PreemptAction = "requeue"
     send_user_signal: Flag = True

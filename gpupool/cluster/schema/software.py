@@ -27,14 +27,14 @@ from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
 
-# sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
+# sshd allows * and ? in AcceptEnv, and does not start with an invalid name
 AcceptedName = Annotated[
     str, spelt(r"^[A-Za-z_*?][A-Za-z0-9_*?]*$", "a variable has letters, digits and _, * or ? here")
 ]
-#: Bits of the address of a network of containers: 256 addresses each.
+#: Prefix length of each network of containers: 256 addresses.
 CONTAINER_NETWORK = 24
 DriverBranch = Annotated[str, spelt(r"^[0-9]{3}$", 'a branch has three digits, in quotes: "550"')]
-# apt reads no file with another sign in its name
+# apt ignores files with other characters in their names
 RepositoryName = Annotated[
     str, spelt(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "the name of a repository has letters, digits and . _ -")
 ]
@@ -91,7 +91,7 @@ class Repository(Fact):
         spelt(
             r"^[A-Za-z0-9./][A-Za-z0-9._/-]*$",
             "a suite has letters, digits and . _ / -",
-            description="Such as trixie; ends with a slash where the repository has no suites: ./",
+            description="Such as trixie; ends with a slash if the repository has no suites: ./",
         ),
     ]
     components: tuple[Name, ...] = ()
@@ -99,7 +99,7 @@ class Repository(Fact):
 
 
 class DriverChoice(Fact):
-    """Which GPU driver nodes get, and from where."""
+    """Version and source of the GPU driver of nodes."""
 
     driver_branch: DriverBranch | None = Field(None, description="Such as 550; default: the distribution's.")
     module: Literal["open", "proprietary"] | None = Field(
@@ -112,7 +112,7 @@ class DriverChoice(Fact):
         None, description="Exact version of the packages, such as 550.163.01-2; default: the newest of the branch."
     )
     cuda: CudaVersion | None = Field(
-        None, description="The CUDA version that users may count on; default: the newest that the driver supports."
+        None, description="The CUDA version that users need; default: the newest that the driver supports."
     )
 
 
@@ -130,11 +130,11 @@ class Cuda(DriverChoice):
 
 
 class DockerPurge(Entry):
-    """What is removed of Docker; a timer `docker-purge` says where and how often."""
+    """Ages at which containers and images are removed; a timer `docker-purge` sets nodes and interval."""
 
-    containers_older_than: Duration = Field(description="Since they ended; a container that runs is never removed.")
+    containers_older_than: Duration = Field(description="Since they ended; a running container is never removed.")
     images_older_than: Duration | None = Field(
-        None, description="Since they came to the node, if no container uses them; default: images are kept."
+        None, description="Since their download, if no container uses them; default: images are kept."
     )
 
 
@@ -149,9 +149,9 @@ class Docker(Fact):
     sudo: Flag = Field(False, description="`sudo docker` works for them without a password, too.")
     gpus: Literal["nv_gpu", "cuda_visible_devices"] = "nv_gpu"
     toolkit: Name | None = Field(
-        None, description="Key of software.repositories that has NVIDIA's container toolkit; default: no GPUs."
+        None, description="Key of the repository (software.repositories) with NVIDIA's toolkit; default: no GPUs."
     )
-    data_root: PlainPath = Field("/var/lib/docker", description="Images and containers, on a disk of the node.")
+    data_root: PlainPath = Field("/var/lib/docker", description="Directory of images and containers, on a local disk.")
     address_pool: Annotated[str, spelt(r"^[0-9.]+/[0-9]+$", "write a network such as 172.29.0.0/16")] = Field(
         "172.29.0.0/16", description="Addresses of containers; each network gets 256 of them."
     )
@@ -159,7 +159,7 @@ class Docker(Fact):
 
 
 class Download(Entry):
-    """A Debian package by its address."""
+    """A Debian package by its URL."""
 
     url: Annotated[
         str, spelt(r"^https?://[!-~]+\.deb$", "the address of a package begins with https:// and ends with .deb")
@@ -173,13 +173,13 @@ class Singularity(Fact):
     enabled: Flag = True
     where: Nodes = "@compute"
     repository: Name | None = Field(
-        None, description="Key of software.repositories that has the package apptainer; nothing else is taken from it."
+        None, description="Key of the repository (software.repositories) of apptainer; no other package is used of it."
     )
     package: Download | None = Field(None, description="The package apptainer itself, instead of a repository.")
     fakeroot: Flag = Field(False, description="Users can build images: each gets 65536 subordinate user and group ids.")
     dev: Literal["full", "minimal"] = Field("full", description="minimal: containers see GPUs only with --nv.")
     scratch: PathOfUser | None = Field(
-        None, description="A user's cache and temporary files, on a disk of the node; default: the home, and /tmp."
+        None, description="Directory of a user's cache and temporary files, on a local disk; default: home and /tmp."
     )
 
 
@@ -189,7 +189,7 @@ class Image(Fact):
     source: Annotated[
         str, spelt(r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$", "an image is such as docker://ubuntu:24.04")
     ]
-    at: PlainPath | None = Field(None, description="The file; only for singularity.")
+    at: PlainPath | None = Field(None, description="Path of the file; only for singularity.")
     runtime: Literal["singularity", "docker"] = "singularity"
     where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
 
@@ -200,7 +200,7 @@ class Software(Fact):
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict,
-        description="Debian packages by role, `all` for every node; name=version is kept at that version.",
+        description="Debian packages by role, `all` for every node; name=version pins a version.",
     )
     repositories: dict[RepositoryName, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
@@ -223,7 +223,7 @@ class JobDirectory(Entry):
 
     path: PlainPath = Field(description="Local directory of compute nodes that holds them.")
     env: VariableName = Field("JOBSCRATCH", description="Environment variable of jobs with its path.")
-    min_free: Size = Field(1024, description="With less free space, a job starts without one.")
+    min_free: Size = Field(1024, description="With less free space, a job starts without a private directory.")
 
 
 class Environment(Fact):
@@ -234,7 +234,7 @@ class Environment(Fact):
     job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     private_tmp: PlainPath | None = Field(
         None,
-        description="Local directory of compute nodes, in which each job has a /tmp and /dev/shm of its own.",
+        description="Local directory of compute nodes for the private /tmp and /dev/shm of each job.",
     )
     job_directory: JobDirectory | None = None
 
@@ -248,7 +248,7 @@ class Tool(Fact):
 
 
 class Timer(Fact):
-    """Periodic work on nodes, except storage."""
+    """A periodic task on nodes, except for storage."""
 
     job: Literal["docker-purge", "reaper", "shm-clean"] = Field(
         description="shm-clean: remove files in /dev/shm and /tmp of users whose last job on the node has ended."
@@ -261,13 +261,13 @@ class Timer(Fact):
 class AdminSsh(Entry):
     """How gpupool logs in to nodes."""
 
-    user: Name | None = Field(None, description="Login name; default: as ~/.ssh/config has it, or else root.")
+    user: Name | None = Field(None, description="Login name; default: that of ~/.ssh/config, else root.")
     port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = Field(
-        None, description="Port of sshd; default: as ~/.ssh/config has it, or else 22."
+        None, description="Port of sshd; default: that of ~/.ssh/config, else 22."
     )
     key: Word | None = Field(
         None,
-        description="Path of the private key on the admin's machine; default: as ~/.ssh/config has it, or else "
+        description="Path of the private key on the admin's machine; default: that of ~/.ssh/config, else "
         "the keys of the SSH agent.",
     )
     networks: tuple[Network, ...] = Field(
@@ -277,17 +277,17 @@ class AdminSsh(Entry):
 
     @property
     def user_on_nodes(self) -> str:
-        """Return the login name that nodes accept: their files do not depend on an admin's ~/.ssh/config."""
+        """Return the login name that nodes accept; it does not depend on an admin's ~/.ssh/config."""
         return self.user or "root"
 
     @property
     def port_on_nodes(self) -> int:
-        """Return the port that firewalls of nodes accept, beside 22."""
+        """Return the port that firewalls of nodes accept, in addition to 22."""
         return self.port or 22
 
 
 class Access(Fact):
-    """Who may log in where."""
+    """The logins that each kind of node accepts."""
 
     admin: AdminSsh = Field(default_factory=AdminSsh)
     compute_ssh: Literal["open", "allocated", "none"] = Field(
@@ -300,7 +300,7 @@ class Access(Fact):
     password_login: Flag = False
     host_based: Flag = Field(
         False,
-        description="Users on a head log in to compute nodes without a password or a key (host-based authentication).",
+        description="Users on a head log in to compute nodes by host-based authentication, without password or key.",
     )
     agent_forwarding: Flag = False
     outside: tuple[Literal[Role, "vpn"], ...] = Field(
@@ -310,9 +310,7 @@ class Access(Fact):
             "connections from there. Default: no node refuses any."
         ),
     )
-    vpn: tuple[Network, ...] = Field(
-        (), description="Address ranges of the VPN's clients; default: gpupool does not know them."
-    )
+    vpn: tuple[Network, ...] = Field((), description="Address ranges of the VPN's clients.")
     gateway_forwards_to: tuple[Name, ...] = Field(
         (), description="Nodes that users on a gateway may log in to; default: all."
     )
@@ -329,23 +327,23 @@ class HeadNodes(Fact):
         spelt(
             r"^[1-9][0-9]{0,5}%$",
             "write a share such as 200%",
-            description="Of one logical CPU, for all processes of a user together: 200% are two CPUs.",
+            description="CPU time of all processes of a user together: 200% are two logical CPUs.",
         ),
     ]
     memory_per_user: Size
     tasks_per_user: Annotated[int, Field(strict=True, ge=64, le=4194304)] = Field(
-        4096, description="Most processes and threads of a user."
+        4096, description="Maximum processes and threads of a user."
     )
-    linger: Flag = Field(True, description="Processes of a user keep running after the last session, such as tmux.")
+    linger: Flag = Field(True, description="Processes of a user, such as tmux, keep running after the last session.")
 
 
 class Reaper(Fact):
     """Ends users' processes outside of Slurm, on compute nodes that are not heads; `timers` sets how often."""
 
-    grace: Duration = Field(description="How long a process may be outside of jobs, from when it is first seen there.")
-    spare_users: tuple[Name, ...] = Field(("root", "slurm"), description="Users whose processes stay.")
+    grace: Duration = Field(description="Time from the first sight of a process outside of jobs to its end.")
+    spare_users: tuple[Name, ...] = Field(("root", "slurm"), description="Users whose processes are never ended.")
     spare_docker_of_jobs: Flag = Field(
-        True, description="A container stays as long as a job runs on the node that may have started it."
+        True, description="Keep a container while a job that may have started it runs on the node."
     )
 
 
@@ -363,14 +361,12 @@ class Policies(Fact):
     head_nodes: HeadNodes | None = None
     reaper: Reaper | None = None
     dev_ports: DevPorts | None = None
-    # more than the kernel's fs.nr_open would have PAM refuse all logins
+    # PAM refuses all logins if the limit is above the kernel's fs.nr_open
     nofile: Annotated[int, Field(strict=True, ge=1024, le=1048576)] | None = Field(
-        None, description="Most open files per process, in sessions and jobs."
+        None, description="Maximum open files per process, in sessions and jobs."
     )
     home_mode: Mode | None = Field(None, description="Mode of new homes; default: storage.home.mode.")
-    vscode_kill: Nodes | None = Field(
-        None, description="Nodes on which VS Code servers that users have left behind are ended."
-    )
+    vscode_kill: Nodes | None = Field(None, description="Nodes on which abandoned VS Code servers are ended.")
     reboot_only_idle: Flag = Field(
-        True, description="On compute nodes `reboot` and the like are refused while a job runs there."
+        True, description="Compute nodes refuse `reboot` and similar commands while a job runs on them."
     )

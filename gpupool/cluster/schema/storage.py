@@ -41,12 +41,12 @@ class Pool(Fact):
 
     server: Name | None = None
     where: Nodes | None = Field(
-        None, description="Instead of server: each of these nodes has the pool, on disks of these names."
+        None, description="Instead of server: nodes that each have such a pool, on disks with these names."
     )
     name: Name | None = Field(None, description="Name of the pool in ZFS; default: the key.")
     at: AbsolutePath | None = Field(None, description="Mount point of the top dataset; default: /<name>.")
     vdevs: tuple[Vdev, ...] = Field(
-        (), description="Disks of the pool. Without this key the pool must exist already: gpupool never creates it."
+        (), description="Disks of the pool. Without this key, gpupool never creates the pool: it must exist."
     )
     properties: dict[Word, Word] = Field(default_factory=dict, description="Properties of the pool, such as ashift.")
     defaults: dict[Word, Word] = Field(
@@ -67,7 +67,7 @@ class UserQuota(Entry):
     hard: Size
     soft: Size | None = Field(None, description="A user may exceed it for `grace`; not on ZFS.")
     grace: Duration | None = None
-    files: Several | None = Field(None, description="Most files and directories.")
+    files: Several | None = Field(None, description="Maximum number of files and directories.")
 
 
 class Export(Fact):
@@ -81,8 +81,8 @@ class Export(Fact):
     fs: Literal["plain", "zfs", "ceph"] | OfTheSite = "plain"
     mounted_by: Literal["gpupool", "site"] = Field(
         "gpupool",
-        description="site: the site mounts it on the nodes, such as GPFS, Lustre, BeeGFS or Weka. It then has no "
-        "server and no path; nodes without it are reported.",
+        description="site: the site mounts it on the nodes, as with GPFS, Lustre, BeeGFS or Weka. It then has no "
+        "server and no path; `gpupool verify` reports nodes on which it is not mounted.",
     )
     made_on: Name | None = Field(
         None,
@@ -103,7 +103,7 @@ class Export(Fact):
     )
     quotas_by: Literal["gpupool", "site"] = Field(
         "gpupool",
-        description="site: quotas of users are set on the server by the site; gpupool never sets them.",
+        description="site: the site sets quotas of users on the server; gpupool never sets them.",
     )
     squash: Literal["root", "none", "all"] = Field(
         "root", description="Which client users are mapped to `nobody` on the server."
@@ -140,15 +140,15 @@ class SpaceRules(Entry):
 
 
 class Home(Fact):
-    """Home directories: in an export, or local without one."""
+    """Home directories: in an export, or local if `export` is not set."""
 
     path: PathOfUser = Field("/home/{user}", description="Path, with {user}, {account}, {domain} and {id}.")
     export: Name | None = None
     quota: Size | None = Field(
         None,
-        description="Quota of each user: gpupool sets it where the export of homes is ZFS on a declared pool.",
+        description="Quota of each user; gpupool sets it if the export of homes is ZFS on a declared pool.",
     )
-    files: Several | None = Field(None, description="Most files and directories of each user, kept as the quota is.")
+    files: Several | None = Field(None, description="Maximum files and directories of each user; set like the quota.")
     mode: Mode = "0700"
 
 
@@ -188,7 +188,7 @@ class Purge(Fact):
     not_updated_for: Duration
     every: Duration = 86400
     warn_before: Duration | None = Field(
-        None, description="How long before that a file in each user's directory says how much will be removed."
+        None, description="Time before the removal at which a file in each user's directory announces its amount."
     )
 
 

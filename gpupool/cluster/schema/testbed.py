@@ -1,4 +1,4 @@
-"""The overlay for testbeds: changes drivers and scale, never names, partitions or QoS."""
+"""The overlay for testbeds: it changes drivers and scale, but never names, partitions or QoS."""
 
 from pydantic import Field
 
@@ -7,15 +7,15 @@ from gpupool.cluster.units import Duration, Size
 
 
 class Testbed(Fact):
-    """Which nodes are started as containers, and which waits are shorter there."""
+    """The nodes that are started as containers, and shorter times for the testbed."""
 
     __test__ = False  # pytest would take the name for a test class
 
     nodes: Nodes = Field(
-        description="Nodes to start; the others are only checked and rendered. Those with `managed: false` are set up "
-        "by their roles, too."
+        description="Nodes to start; the others are only checked and rendered. Roles set up nodes with "
+        "`managed: false`, too."
     )
-    # below 10: jobs that leave 10 to 30 s after their signal keep their GPUs for up to 10 s more (docs/preemption.md)
+    # below 10: a job that ends 10 to 30 s after its signal keeps its GPUs for up to 10 s more (docs/preemption.md)
     grace: Duration = Field(8, description="Grace time of preemptable partitions in the testbed.")
     requeue_delay: Duration = Field(5, description="Replaces preemption.requeue_delay.")
     controller_timeout: Duration = Field(20, description="Replaces slurm.controller_timeout.")
@@ -31,9 +31,9 @@ class Testbed(Fact):
     )
     singularity_suite: Word | None = Field(
         None,
-        description="Suite of Debian, such as sid, from which the nodes' images have Singularity, in place of the "
+        description="Suite of Debian, such as sid, from which the nodes' images install Singularity, in place of the "
         "package or repository of software.singularity.",
     )
     network: Word | None = Field(
-        None, description="Network of the testbed, if the cluster's own cannot be used on this machine."
+        None, description="Network of the testbed, if this machine cannot use the cluster's network."
     )

@@ -183,7 +183,7 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
                 admits["never"] = _names(_with_those_below(cluster, partition.deny_accounts))
             if partition.entry.is_assigned or partition.entry.allow_groups:
                 admits["users"] = _names(
-                    user.name for user in cluster.users.values() if cluster.let_in(partition, user)
+                    user.name for user in cluster.users.values() if cluster.admits_user(partition, user)
                 )
             yield admits
 

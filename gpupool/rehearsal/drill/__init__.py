@@ -1,4 +1,4 @@
-"""A restore on a twin: the newest backups of the cluster are loaded, started and compared with the live cluster."""
+"""A drill: restore the newest backups on a twin, start the daemons with them, and compare with the live cluster."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ from gpupool.target import Target
 from gpupool.testbed import dockerd
 
 Tell = Callable[[str], None]
-_TELL = shell_file(__package__, "tell.sh")
+_DATABASE = shell_file(__package__, "database.sh")
 _QUEUE = "TZ=UTC squeue -a -h -t pending,running,suspended,completing -o '%F|%U|%a|%V'"
 _SAVED = 10  # seconds within which slurmctld has saved a new job
 _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
@@ -60,8 +60,8 @@ def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterato
     """Yield the comparison of the restored and the live database, of the time before the backup."""
     name = cluster.entry.name
     named = values(cluster=name, until=str(until), jobs="")
-    last = parts(twin.do(f"{named}{_TELL}", "the restored database").out)["last"]
-    script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_TELL}"
+    last = parts(twin.do(f"{named}{_DATABASE}", "the restored database").out)["last"]
+    script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_DATABASE}"
     back = parts(twin.do(script, "the restored database").out)
     live = parts(nodes.on(cluster.database.name, "sh", "-c", script, seconds=LOOK_SECONDS))
     yield from rows(back, live)

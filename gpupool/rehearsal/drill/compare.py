@@ -52,7 +52,7 @@ Parts = Mapping[str, list[str]]
 
 
 def parts(text: str) -> Parts:
-    """Return the lines of each part of the output of `tell.sh`."""
+    """Return the lines of each part of the output of `database.sh`."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():

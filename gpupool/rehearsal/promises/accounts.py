@@ -35,7 +35,7 @@ def _try(stage: Stage) -> Verdict:
     taken, refused = stage.send(must), stage.send(may_not)
     stage.cancel(taken, refused)
     wrong = [
-        f"{request.partition} took a job of account {request.account} ({request.user})"
+        f"{request.partition} accepted a job of account {request.account} ({request.user})"
         for request in refused.requests.values()
     ]
     wrong += [
@@ -43,7 +43,7 @@ def _try(stage: Stage) -> Verdict:
         for request, message in taken.refused
     ]
     tried = f"{counted(len(must), 'job')} with the right account, {len(may_not)} with the wrong one"
-    return verdict(tried, wrong, "the first were taken, the others refused")
+    return verdict(tried, wrong, "the first were accepted, the others refused")
 
 
 OVERCAP = Promise(
@@ -76,7 +76,7 @@ def _try_closed(stage: Stage) -> Verdict:
     requests = _other_labs(stage.expected)
     sent = stage.send(requests)
     stage.cancel(sent)
-    wrong = [f"{request.partition} took a job of {request.account}" for request in sent.requests.values()]
+    wrong = [f"{request.partition} accepted a job of {request.account}" for request in sent.requests.values()]
     return verdict(f"{counted(len(requests), 'job')} in partitions of other labs", wrong, "all were refused")
 
 

@@ -10,7 +10,7 @@ from gpupool.rehearsal.stage import Stage
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a promise: what was tried and what happened, in words that the head of a lab understands."""
+    """The outcome of a promise: what was tried and what happened, in plain words for users."""
 
     tried: str
     happened: str

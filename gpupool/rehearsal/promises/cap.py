@@ -15,7 +15,7 @@ _STOPPED = ("Assoc", "QOS")  # prefixes of squeue's reasons for limits
 def _try_cap(stage: Stage) -> Verdict:
     expected = stage.expected
     requests, labs = singles(expected), {lab.name: lab for lab in expected.labs}
-    tried = f"jobs of one GPU with default memory: {counted(len(labs), 'lab')}, each with its cap and one job more"
+    tried = f"jobs of one GPU with default memory: {counted(len(labs), 'lab')}, each up to its cap and one job beyond"
     stage.empty()
     names = list(labs)
     above = Sent({})
@@ -32,18 +32,18 @@ def _try_cap(stage: Stage) -> Verdict:
             return broken(tried, some(_over(scene, above)) or "the jobs above the caps were not seen")
         stage.steady(partial(_none_runs, above), 1)
         if running := stage.look().running(above):
-            return broken(tried, some(f"{job.account} runs one job more than its cap" for job in running))
+            return broken(tried, some(f"{job.account} runs one job beyond its cap" for job in running))
     stage.cancel(above)
     total = sum(sent.gpus for sent in stage.passed.claims.values())
     short = [f"{lab.name} has {counted(len(lab.members), 'member')}, "
-             f"whose own limits end at {possible} of {lab.cap} GPUs"
+             f"whose own limits allow {possible} of {lab.cap} GPUs"
              for lab in expected.labs if (possible := reach(requests[lab.name])) < lab.cap]  # fmt: skip
     happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 
 
 def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
-    """Cancel jobs of a lab until so many GPUs are idle: a job that is still pending then waits for its cap."""
+    """Cancel jobs of a lab until `gpus` GPUs are idle: a job that is still pending then waits because of its cap."""
     idle = stage.look()
     held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
     need = gpus - (stage.expected.pool - held)
@@ -68,7 +68,7 @@ def _over(scene: Scene, above: Sent) -> list[str]:
     wrong = [f"{request.lab}: {message}" for request, message in above.refused]
     for job in scene.of(above):
         if job.state != "PENDING":
-            wrong.append(f"{job.account} runs one job more than its cap")
+            wrong.append(f"{job.account} runs one job beyond its cap")
         elif not job.reason.startswith(_STOPPED):
             wrong.append(f"the job of {job.account} above its cap is pending for another reason: {job.reason}")
     return wrong
@@ -82,7 +82,7 @@ def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[JobReque
         if not done or any(sent.refused for sent in claims.values()):
             return broken(tried, some(lacking(scene, claims)))
     held: dict[str, int] = {lab: stage.look().gpus(sent) for lab, sent in stage.passed.claims.items()}
-    over = [f"{lab.name} holds {held[lab.name]} GPUs, {lab.cap} are its cap" for lab in stage.expected.labs
+    over = [f"{lab.name} holds {held[lab.name]} GPUs, its cap is {lab.cap}" for lab in stage.expected.labs
             if held.get(lab.name, 0) > lab.cap]  # fmt: skip
     if over:
         return broken(tried, some(over))

@@ -28,8 +28,8 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
     lab = expected.labs[0]
     own = (f"--partition={lab.partition}", f"--account={lab.name}")
     kind = f"{next(gpu for node in expected.compute for gpu in node.gpus)}:" if expected.typed else ""
-    yield _Attack("a job that is spread, which ends slurmctld", (*own, f"--gpus={kind}2", "--spread-job"))
-    yield _Attack("a held job that is spread and may get GPUs later", (*own, "--hold", "--ntasks=1", "--spread-job"))
+    yield _Attack("a job with --spread-job, which ends slurmctld", (*own, f"--gpus={kind}2", "--spread-job"))
+    yield _Attack("a held job with --spread-job, without GPUs yet", (*own, "--hold", "--ntasks=1", "--spread-job"))
     for loan in expected.loans[:1]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):
@@ -37,8 +37,8 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
     of_cpus = max((expected.cluster.scheduler.most_cpus(gpu) or 0 for gpu in expected.cluster.gpu_types), default=0)
     if of_cpus:
         one = (*own, f"--gpus={kind}1", "--ntasks=1")
-        yield _Attack("CPUs of many GPUs for one", (*one, f"--cpus-per-task={of_cpus + 1}"))
-        yield _Attack("CPUs of many GPUs for one, later", (*one, "--hold"), (f"CPUsPerTask={of_cpus + 1}",))
+        yield _Attack("CPUs of many GPUs for one GPU", (*one, f"--cpus-per-task={of_cpus + 1}"))
+        yield _Attack("CPUs of many GPUs for one GPU, later", (*one, "--hold"), (f"CPUsPerTask={of_cpus + 1}",))
     most = expected.cluster.scheduler.max_memory
     if most.per_cpu:
         much = f"--mem={_TASKS * most.per_cpu}M"
@@ -46,10 +46,10 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
         yield _Attack("memory of many tasks for one CPU", (*tasks, "--nodes=1", "--overcommit"))
         yield _Attack("memory of many tasks on each of many nodes", tasks)
         changes = ("NumTasks=1", "NumCPUs=1-1", f"NumNodes={_TASKS}", f"MinMemoryNode={2 * _TASKS * most.per_cpu}")
-        yield _Attack("memory of many tasks kept by fewer", (*tasks, "--nodes=1", "--hold"), changes)
+        yield _Attack("memory of many tasks for fewer tasks, later", (*tasks, "--nodes=1", "--hold"), changes)
     if most.per_gpu:
         by_cpu = ("--mincpus=8", f"--mem-per-cpu={most.per_gpu}M")
-        yield _Attack("memory of eight GPUs for one", (*own, f"--gpus={kind}1", *by_cpu))
+        yield _Attack("memory of eight GPUs for one GPU", (*own, f"--gpus={kind}1", *by_cpu))
 
 
 def _try(stage: Stage) -> Verdict:
@@ -62,22 +62,22 @@ def _try(stage: Stage) -> Verdict:
     for attack in attacks:
         (answer,) = twin.submit([Ask(user, attack.options)])
         if not attack.changes and not isinstance(answer, Refusal):
-            wrong.append(f"{attack.text}: it was taken")
+            wrong.append(f"{attack.text}: sbatch accepted it")
         elif attack.changes and isinstance(answer, Refusal):
-            wrong.append(f"a job within its bounds was refused: {answer.message}")
+            wrong.append(f"a job within the limits was refused: {answer.message}")
         for change in () if isinstance(answer, Refusal) else attack.changes:
             if not twin.run(f"scontrol update jobid={answer} {change}", user).code:
-                wrong.append(f"{attack.text}: {change} was taken")
+                wrong.append(f"{attack.text}: scontrol accepted {change}")
         if not isinstance(answer, Refusal):
             twin.run(f"scancel {answer}")
     wrong += _too_many(stage, user)
-    tried = f"{counted(len(attacks), 'way')} to take more than one's share, and jobs in numbers"
+    tried = f"{counted(len(attacks), 'way')} to take more than one's share, and many jobs at once"
     if twin.run(_PING).out != before:
-        return broken(tried, "slurmctld ended")
+        return broken(tried, "slurmctld died")
     other = stage.send(single(expected, expected.labs[-1], 1))
     runs, scene = stage.until(lambda scene: bool(scene.running(other)), stage.patience())
     if not runs:
-        wrong.append(f"a job of {expected.labs[-1].name} waits: {scene.reasons(other)}")
+        wrong.append(f"a job of {expected.labs[-1].name} is pending: {scene.reasons(other)}")
     stage.cancel(other)
     return verdict(tried, wrong, "all were refused, and another lab's job started at once")
 
@@ -102,7 +102,7 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
 
 HOSTILE = Promise(
     "hostile-user",
-    "No way of requesting memory or GPUs takes them, or Slurm itself, from other users",
+    "No user can take memory or GPUs from other users, or stop Slurm, with a special request",
     ("SKY-036",),
     with_labs,
     _try,

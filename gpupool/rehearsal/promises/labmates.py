@@ -68,7 +68,7 @@ def _try_counts(stage: Stage) -> Verdict:
     )
     held = scene.gpus(sent)
     if done:
-        return kept(tried, f"{held} ran, one waited ({scene.reasons(sent)})")
+        return kept(tried, f"{held} ran, one was pending ({scene.reasons(sent)})")
     return broken(tried, f"{held} ran ({scene.reasons(sent)})")
 
 
@@ -107,7 +107,7 @@ def _try_mate(stage: Stage) -> Verdict:
     done, scene = stage.until(lambda scene: scene.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))
     waited = [job.start - mine.at for job in scene.running(mine) if job.start]
     left, went = scene.gpus(lent), len(scene.evicted(lent))
-    tried = f"{one.name} held all {lab.cap} GPUs of {lab.name} in {partition.name}; {other.name} asked for {wanted}"
+    tried = f"{one.name} held all {lab.cap} GPUs of {lab.name} in {partition.name}; {other.name} requested {wanted}"
     if not done:
         return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
     wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]

@@ -37,15 +37,17 @@ def _try(stage: Stage) -> Verdict:
         if job.partition == sent.requests[job.array].partition and not job.reason.startswith(_WAITS):
             wrong.append(f"{job.partition}: pending for another reason ({job.reason})")
     stage.cancel(sent)
-    tried = f"{counted(len(requests), 'job')} with one GPU less than their partition asks for"
+    tried = f"{counted(len(requests), 'job')} with one GPU less than the minimum of their partition"
     others = len(sent.requests)
     return verdict(
-        tried, wrong, f"{len(sent.refused)} were refused, {others} are pending for it or were sent elsewhere"
+        tried,
+        wrong,
+        f"{len(sent.refused)} were refused, {others} are pending because of it or were moved",
     )
 
 
 def _not_made_because(expected: Expected) -> str | None:
-    return None if any(_requests(expected)) else "no partition has a least for jobs"
+    return None if any(_requests(expected)) else "no partition has a minimum for jobs"
 
 
-LEAST = Promise("least", "No job runs where it requests less than the partition asks for", (), _not_made_because, _try)
+LEAST = Promise("least", "No job runs in a partition if it requests less than the minimum", (), _not_made_because, _try)

@@ -133,7 +133,7 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     limits = list(cases(stage.expected))
     fills = [stage.send(case.fill) for case in limits]
-    tried = f"{counted(len(limits), 'limit')} reached, and one job more each: {some(case.text for case in limits)}"
+    tried = f"{counted(len(limits), 'limit')} reached, and one job beyond each: {some(case.text for case in limits)}"
     held, scene = stage.until(
         lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )
@@ -150,9 +150,9 @@ def _try(stage: Stage) -> Verdict:
         elif not _holds(scene, fill):
             wrong.append(f"{case.text}: {_short(scene, fill)}")
         elif scene.running(more):
-            wrong.append(f"{case.text}: one more runs")
+            wrong.append(f"{case.text}: the job beyond it runs")
         elif not _stopped(scene, more):
-            wrong.append(f"{case.text}: one more is pending for another reason ({scene.reasons(more)})")
+            wrong.append(f"{case.text}: the job beyond it is pending for another reason ({scene.reasons(more)})")
     reasons = scene.reasons(Sent({number: request for sent in above for number, request in sent.requests.items()}))
     stage.cancel(*fills, *above)
     return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")

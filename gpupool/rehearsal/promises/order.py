@@ -70,7 +70,7 @@ def _try(stage: Stage) -> Verdict:
     stage.until(lambda scene: scene.gpus(before) > 0, stage.patience())
     sent = stage.send([request(*pair) for pair in reversed(queue)], _SHORT)
     texts = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
-    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(texts))}"
+    tried = f"{node.name} full; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(texts))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     stage.until(lambda scene: len(scene.pending(sent)) == len(queue), stage.patience())
@@ -89,7 +89,7 @@ def _try(stage: Stage) -> Verdict:
 
 ORDER = Promise(
     "order",
-    "Jobs of higher partitions start first, and within a partition those of the higher QoS",
+    "Jobs of higher partitions start first, and within a partition jobs of the higher QoS",
     ("SKY-156", "SKY-157"),
     _not_made_because,
     _try,

@@ -121,11 +121,11 @@ def _try(stage: Stage) -> Verdict:
     ]
     if not _running(others, scene):
         wrong.append(f"other labs do not hold their caps ({scene.reasons(others)})")
-    wrong += [f"{job.account} runs one job more than it owns" for job in scene.running(above)]
-    wrong += [f"{request.partition} took a job of {request.account}" for request in strangers.requests.values()]
+    wrong += [f"{job.account} runs one job beyond what it owns" for job in scene.running(above)]
+    wrong += [f"{request.partition} accepted a job of {request.account}" for request in strangers.requests.values()]
     stage.empty()
     tried = f"{counted(len(claims), 'lab')} claimed all they own while {counted(borrowed, 'job')} of others ran there"
-    return verdict(tried, wrong, f"all held it at once, in {counted(jobs, 'job')}, and nothing more")
+    return verdict(tried, wrong, f"all held it at once, in {counted(jobs, 'job')}, and no more")
 
 
 def _not_made_because(expected: Expected) -> str | None:

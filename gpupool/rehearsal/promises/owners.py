@@ -1,4 +1,4 @@
-"""Owners' jobs stay: they are never preempted, and a lost node ends only the jobs that ran on it."""
+"""Owners' jobs are never preempted, and a lost node ends only the jobs that ran on it."""
 
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
@@ -25,10 +25,10 @@ def _try_stay(stage: Stage) -> Verdict:
     stage.cancel(sent)
     ended = _evicted(stage)
     jobs = counted(len(stage.watch.owner_starts), "job")
-    tried = f"{jobs} of owners through all of the rehearsal, the highest tier against them"
+    tried = f"{jobs} of owners during the whole rehearsal, with jobs of the highest tier pending"
     if stage.watch.disturbed or ended:
         return broken(tried, some([*stage.watch.disturbed.values(), *ended]))
-    return kept(tried, "none was stopped or restarted")
+    return kept(tried, "no job was preempted or restarted")
 
 
 def _evicted(stage: Stage) -> list[str]:
@@ -63,9 +63,9 @@ def _try_lost(stage: Stage) -> Verdict:
         for number, job in before.items():
             if number in hit:
                 if number not in now:
-                    wrong.append(f"job {number} of {job.user} was on {node.name} and is gone")
+                    wrong.append(f"job {number} of {job.user} was on {node.name} and was not requeued")
             elif number not in now or now[number].start != job.start:
-                wrong.append(f"job {number} of {job.user} was elsewhere, and did not run on")
+                wrong.append(f"job {number} of {job.user} was on another node, and did not continue")
     finally:
         stage.twin.restore(node.slurm_name)
         back, scene = stage.until(
@@ -78,7 +78,7 @@ def _try_lost(stage: Stage) -> Verdict:
         wrong.append(f"{held_now} GPUs were in use again after it came back ({some(lacking(scene, claims))})")
     if wrong:
         return broken(tried, some(wrong))
-    return kept(tried, f"the others ran on, {wanted} GPUs in use; its jobs waited and ran again when it was back")
+    return kept(tried, f"the others continued, {wanted} GPUs in use; its jobs ran again after it came back")
 
 
 def _more_nodes(expected: Expected) -> str | None:

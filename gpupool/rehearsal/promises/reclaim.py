@@ -1,4 +1,4 @@
-"""Labs reclaim borrowed GPUs: each gets its cap although the pool is full of preemptable jobs."""
+"""Labs reclaim borrowed GPUs: each gets its cap, even if the pool is full of preemptable jobs."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from gpupool.wording import counted
 TOLERATED = CYCLE + 15
 
 _SETTLES = 8  # seconds: the arbiter acts at its second look, and Slurm starts jobs some seconds apart
-_PAUSE = 1  # seconds between labs: the next claims while jobs are still being preempted for the last
+_PAUSE = 1  # seconds between labs: a lab claims while jobs are still being preempted for the lab before it
 
 
 def _full(stage: Stage) -> str:
@@ -82,14 +82,14 @@ def _try_requeue(stage: Stage) -> Verdict:
     gone = [number for number in final(borrowers) if number not in untouched]
     waiting = {job.id for job in scene.evicted(borrowers)}
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
-    tried = f"{counted(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
+    tried = f"{counted(len(waiting), 'evicted job')} while owners worked; then owners left. Output read: {can}"
     if not waiting and not stage.expected.cancels:
         return broken(tried, f"no evicted job is pending again ({stage.look().reasons(borrowers)})")
     if remaining := {job.id for job in stage.look().of(borrowers)} & set(gone):
         return broken(tried, f"{counted(len(remaining), 'job')} that cannot run again still there")
     silent, output = _outputs(stage, gone)
     if silent:
-        return broken(tried, f"the output of {counted(silent, 'job')} that were preempted does not say so")
+        return broken(tried, f"the output of {counted(silent, 'preempted job')} does not mention it")
     stage.cancel(*stage.passed.claims.values())
     stage.passed.claims = {}
     again, scene = stage.until(
@@ -132,7 +132,7 @@ def _lender(expected: Expected) -> JobRequest | None:
 def _has_ranks(expected: Expected) -> str | None:
     if reason := with_loans(expected):
         return reason
-    return None if _lender(expected) else "labs have no preemptable partition above the one that is open to all"
+    return None if _lender(expected) else "labs have no preemptable partition above the partition for all users"
 
 
 def _try_ranks(stage: Stage) -> Verdict:
@@ -140,8 +140,8 @@ def _try_ranks(stage: Stage) -> Verdict:
     request = _lender(expected)
     assert request is not None
     first = expected.loans[0].partition.name
-    asked = f"{request.lab} asked for {request.gpus} GPUs in {request.partition}"
-    tried = f"the pool full of {first}; {asked}, then an owner came"
+    asked = f"{request.lab} requested {request.gpus} GPUs in {request.partition}"
+    tried = f"the pool full of {first}; {asked}, then an owner claimed GPUs"
     if wrong := _full(stage):
         return broken(tried, wrong)
     middle = stage.send([request])
@@ -172,9 +172,9 @@ def _try_speed(stage: Stage) -> Verdict:
         _, scene = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
     waits = stage.passed.waits
-    tried = f"{counted(len(waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
+    tried = f"{counted(len(waits), 'owner job')} at a full pool, from submission to start, less the grace time"
     if not waits:
-        return broken(tried, "no owner job started at all")
+        return broken(tried, "no owner job started")
     middle, most = percentile(waits, 0.5), percentile(waits, 0.95)
     happened = f"half started within {middle:.0f} s, 95 of 100 within {most:.0f} s, all within {max(waits):.0f} s"
     return kept(tried, happened) if most <= TOLERATED * stage.twin.slowest() else broken(tried, happened)
@@ -234,7 +234,7 @@ ALL = Promise(
 )
 REQUEUE = Promise(
     "requeue",
-    "A preempted job runs again later; one that cannot be requeued is ended, and its output says why",
+    "A preempted job runs again later. A job that cannot be requeued is ended, and its output says why",
     ("SKY-123", "SKY-121"),
     with_loans,
     _try_requeue,

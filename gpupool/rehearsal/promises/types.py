@@ -61,7 +61,7 @@ def _try(stage: Stage) -> Verdict:
             wrong.append(f"{' '.join(request.more[1:])} of {request.lab} ran on {node.name}")
     labs = len(stage.expected.labs)
     tried = f"{counted(len(asked), 'job')}: {counted(labs, 'lab')}, each type, as gres, as GPUs and as constraint"
-    return verdict(tried, wrong, "each ran on a node of the type it asked for")
+    return verdict(tried, wrong, "each ran on a node of the type it requested")
 
 
 def _not_made_because(expected: Expected) -> str | None:

@@ -20,9 +20,9 @@ _ENDED = "/tmp/gpupool-ended-%A.out"
 
 @dataclass(frozen=True)
 class _Case:
-    """A partition and a QoS; `wall` is the limit, `named` the necessary --time if the default is above the QoS's limit.
+    """A partition and a QoS; `wall` is the time limit, `unasked` that of a job without --time.
 
-    `unasked` is the time limit of a job without --time.
+    `named` is the --time that a job needs if the partition's default is above the QoS's limit.
     """
 
     request: JobRequest
@@ -89,12 +89,12 @@ def _try(stage: Stage) -> Verdict:
     for job in scene.of(over):
         if not _stopped(job):
             happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
-            wrong.append(f"{_where(at[_key(over.requests[job.array])])}: a job with one minute too many {happened}")
+            wrong.append(f"{_where(at[_key(over.requests[job.array])])}: a job with one minute beyond it {happened}")
     stage.cancel(plain, over)
-    tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute too many"
+    tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute beyond the limit"
     waits = f", {len(over.requests)} wait forever" if over.requests else ""
     return verdict(
-        tried, wrong, f"each had its own time limit; of the minute too many {len(over.refused)} were refused{waits}"
+        tried, wrong, f"each had its own time limit; of the jobs beyond it {len(over.refused)} were refused{waits}"
     )
 
 
@@ -117,7 +117,7 @@ def _seconds(limit: str, of_partition: int | None) -> int | None:
 
 WALLS = Promise(
     "walls",
-    "Every partition and QoS has the time limit that the inventory says",
+    "Every partition and QoS has the time limit of the inventory",
     ("SKY-103", "SKY-124", "SKY-153", "SKY-154", "SKY-155", "SKY-187"),
     _not_made_because,
     _try,
@@ -158,7 +158,7 @@ def _host(expected: Expected) -> tuple[str, str, User]:
 
 def _try_timeout(stage: Stage) -> Verdict:
     sent = stage.passed.timeout or _begin_timeout(stage)
-    tried = "a job with a minute of time, left alone"
+    tried = "a job with a time limit of one minute"
     if sent.refused:
         return broken(tried, f"it was refused: {sent.refused[0][1]}")
     left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
@@ -171,8 +171,8 @@ def _try_timeout(stage: Stage) -> Verdict:
     elapsed = rest.split("\n")[0]
     if state != "TIMEOUT":
         return broken(tried, f"after {time.time() - sent.at:.0f} s it was {state.lower() or 'unknown'}")
-    told = "and its output says so" if "TIME LIMIT" in output else "but its output does not say why"
-    happened = f"it ended after {elapsed} s, {told}"
+    message = "and its output says so" if "TIME LIMIT" in output else "but its output does not say why"
+    happened = f"it ended after {elapsed} s, {message}"
     return kept(tried, happened) if "TIME LIMIT" in output else broken(tried, happened)
 
 

@@ -84,7 +84,7 @@ def verdict(counts: Mapping[Outcome, int]) -> str:
     """Return the headline of the report."""
     tried = counts["kept"] + counts["broken"] + counts["void"]
     if not tried:
-        return "No promise was tried"
+        return "No promise was tested"
     if counts["broken"]:
         if tried == 1:
             return "The promise was broken"

@@ -79,7 +79,7 @@ class Row:
 
     @property
     def evicted(self) -> str:
-        """Return the shape below the base line; "" if no job was preempted."""
+        """Return the shape of preempted GPUs below the base line; "" if no job was preempted."""
         most = self.most.evicted
         if not most:
             return ""

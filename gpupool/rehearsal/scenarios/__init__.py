@@ -1,1 +1,1 @@
-"""A site's own promises: data files in the folder `rehearsal` of its inventory, tested like all others."""
+"""A site's own promises: data files in the folder `rehearsal` of its inventory, tested like gpupool's promises."""

@@ -51,7 +51,7 @@ class Plain(JobRequest):
 def _comes_true(stage: Stage, expect: Expect, sent: Sent) -> tuple[bool, str]:
     if expect.refused is not None:
         refusal = "; ".join(message for _, message in sent.refused)
-        return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "it was taken"
+        return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "sbatch accepted it"
     if sent.refused:
         return False, f"refused: {sent.refused[0][1]}"
 

@@ -9,7 +9,7 @@ from gpupool.cluster.units import Duration
 
 
 class Submit(Entry):
-    """Jobs to hand in: whose, with which of sbatch's options, how many alike. `name` is for later steps."""
+    """Jobs to submit: `count` equal jobs of a user, with options of sbatch. Later steps refer to them by `name`."""
 
     user: Name
     options: str = ""
@@ -18,14 +18,14 @@ class Submit(Entry):
 
 
 class Pending(Entry):
-    """So many jobs wait, and squeue's reason has this word in it."""
+    """The number of pending jobs, and a text that squeue's reason of each contains."""
 
     count: Count
     reason: Word | None = None
 
 
 class Expect(Entry):
-    """What becomes true of the jobs handed in last, or of those named by `of`, and stays so for a second."""
+    """The expected state of the jobs that were submitted last, or of the jobs named by `of`; it must last a second."""
 
     of: Name | None = None
     running: Count | None = None
@@ -38,7 +38,7 @@ class Expect(Entry):
 
 
 class Step(Entry):
-    """Jobs are handed in, something is expected, jobs are cancelled by name; in this order where a step has several."""
+    """A step of a scenario: submit jobs, expect a state, cancel jobs by name; in this order if it has several."""
 
     submit: Submit | None = None
     expect: Expect | None = None
@@ -52,7 +52,7 @@ class Step(Entry):
 
 
 class Scenario(Entry):
-    """A promise of the site's own, and the steps that try it on an empty cluster."""
+    """A promise of the site, and the steps that test it on an empty cluster."""
 
     name: Name
     promise: Word

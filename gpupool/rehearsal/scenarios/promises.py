@@ -1,4 +1,4 @@
-"""Scenarios as promises, tested like all others."""
+"""Convert the scenarios of a site to promises."""
 
 from pathlib import Path
 

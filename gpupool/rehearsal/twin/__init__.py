@@ -190,7 +190,7 @@ class Twin:
             *(f"{path}: changed after it was written" for path, sum in written.items() if sums.get(path) != sum),
         ]
         if differing:
-            message = "the twin differs from production where the table does not say so:"
+            message = "the twin differs from production beyond the table of differences:"
             raise TwinError("\n  ".join([message, *differing]))
 
 

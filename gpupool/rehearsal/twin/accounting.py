@@ -29,9 +29,9 @@ def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
     answer = run(ask_text(clean["cluster"], PATIENCE, tuple(sorted(tres_of(clean)))), 120)
     state = read(answer.out)
     if state is None or state.trouble:
-        raise TwinError(f"slurmdbd cannot be asked: {state.trouble if state else answer.err.strip()}")
+        raise TwinError(f"slurmdbd does not answer: {state.trouble if state else answer.err.strip()}")
     if not (steps := difference(state.entities, clean)):
         return
     done = run(script(steps), 600)
     if done.code:
-        raise TwinError(f"slurmdbd refused what the inventory says: {(done.err or done.out).strip()}")
+        raise TwinError(f"slurmdbd refused entities of the inventory: {(done.err or done.out).strip()}")

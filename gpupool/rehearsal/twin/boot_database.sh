@@ -1,11 +1,11 @@
 #!/bin/sh
-# Starts munge and MariaDB in a twin, and ends when MariaDB answers. $state folder of slurmctld's state.
-# A daemon that keeps our standard output would keep docker from coming back.
-# shellcheck disable=SC2154 # state is set before it
+# Starts munge and MariaDB in a twin, and ends when MariaDB answers. $state: slurmctld's state directory.
+# `docker exec` would not end while a daemon has this script's standard output open.
+# shellcheck disable=SC2154 # the caller sets state
 
 set -eu
 fail() { echo "$*" >&2; exit 1; }
-# what never starts is told after so many tenths of a second
+# retries a command every 0.1 s, at most 1200 times
 patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 1200 ] || return 1; sleep 0.1; done; }
 mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm
 mkdir -p "$state" /run/mysqld /run/mariadbd

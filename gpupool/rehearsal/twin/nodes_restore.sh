@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts the slurmd of $node again and waits until the node takes jobs, or has some.
-# shellcheck disable=SC2154 # node is set before it
+# Starts the slurmd of $node again and waits until the node is idle, or has jobs.
+# shellcheck disable=SC2154 # the caller sets node
 # shellcheck disable=SC2086 # names of nodes are plain words
 
 slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 || exit 1

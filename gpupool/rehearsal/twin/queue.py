@@ -31,7 +31,7 @@ def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
     for job in jobs:
         user = cluster.users.get(job.user)
         if user is None and job.user != "root":
-            raise TwinError(f"{job.user} is no user of {cluster.name}")
+            raise TwinError(f"{job.user} is not a user of {cluster.name}")
         uid, gid, home = (user.uid, user.gid or groups["people"], user.home) if user else (0, 0, "/root")
         arguments = shlex.join([str(uid), str(gid), job.user, home, *job.options])
         parts.append(f"one {arguments} <<'END-OF-JOB'\n{job.body.rstrip()}\nEND-OF-JOB\n")

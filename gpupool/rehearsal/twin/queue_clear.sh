@@ -1,6 +1,6 @@
 #!/bin/sh
-# Cancels all jobs of a twin and ends when none is left and every node has nothing to do.
-# Cancelled once, a job that was just being requeued comes back: so until none is left.
+# Cancels all jobs of a twin, and ends when no job is left and every node is idle.
+# It cancels repeatedly, because a job that is being requeued survives scancel.
 
 n=0
 while :; do

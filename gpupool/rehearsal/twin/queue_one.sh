@@ -1,7 +1,7 @@
 #!/bin/sh
-# A function that hands in a job as somebody; calls come after it, each with the job's script on standard input.
-# It prints "taken ID", or "refused" and what sbatch complains of.
-# --init-groups and a bare environment: what a person has after logging in, nothing of ours.
+# Defines `one`, which submits a job as a user; the caller appends calls, each with the job's script on standard input.
+# It prints "taken ID", or "refused" and sbatch's message.
+# With --init-groups and `env -i`, the job has the groups and the environment of a login, and nothing of this shell.
 
 cd /tmp || exit
 one() {

@@ -71,7 +71,7 @@ class Shell:
         while left := [stream for stream, text in received.items() if b"\n" not in text.partition(end)[2]]:
             ready, _, _ = select.select(left, [], [], max(0.0, until - time.monotonic()))
             if not ready:
-                raise TimeoutError("its shell is silent")
+                raise TimeoutError("no answer from its shell")
             for stream in ready:
                 if not (more := stream.read1(65536)):  # type: ignore[attr-defined]
                     raise ConnectionError(self._why(received[err]))

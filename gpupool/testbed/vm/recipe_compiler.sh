@@ -1,11 +1,11 @@
 #!/bin/sh
-# Stands under the name of a compiler before it in PATH, and reads headers of the kernel that were compiled before.
+# A wrapper with the name of a compiler, before it in PATH, which uses precompiled headers of the kernel.
 #
-# Three quarters of the time in which ZFS's modules are built go into 600 headers that are read 700 times: each file
-# begins with those that the kernel's Makefile names, and nearly each goes on with linux/module.h. They are compiled once
-# for each set of options, at its second use. A file's name, which the kernel gives by -D, must be unknown to them: it
-# comes behind them, in a header of its own. What is compiled is the same, and what is no module is left alone.
-# They lie in $GPUPOOL_PRECOMPILED.
+# Three quarters of the build time of ZFS's modules are spent on 600 headers that are read 700 times: each file includes
+# the headers of the kernel's Makefile, and nearly all files then include linux/module.h. The wrapper compiles these
+# headers once for each set of options, at its second use. The kernel passes a file's name with -D; the headers must not
+# depend on it, so it is in a separate header after them. The result is the same; files outside of modules are compiled
+# without the wrapper. The precompiled headers are in $GPUPOOL_PRECOMPILED.
 
 folder=${GPUPOOL_PRECOMPILED:-/tmp/precompiled}
 compiler=/usr/bin/${0##*/}
@@ -14,7 +14,7 @@ case " $* " in
   *) exec "$compiler" "$@" ;;
 esac
 
-# the options that are left are those on which the headers depend
+# the remaining options are the ones on which the headers depend
 newline='
 '
 headers='' names='' dependencies='' object='' source='' before='' left=$#
@@ -55,7 +55,7 @@ set -- -include "$object.names.h" "$@" ${dependencies:+"$dependencies"} -o "$obj
 if grep -q '#include <linux/module.h>' "$source"; then
   exec "$compiler" -include "$of/all.h" "$@"
 fi
-# a file that does not read linux/module.h may have names of its own that are in it
+# a file that does not include linux/module.h may define names that conflict with it
 "$compiler" -include "$of/all.h" "$@" 2>/dev/null && exit
 printf '%s' "$headers" > "$object.headers.h"
 exec "$compiler" -include "$object.headers.h" "$@"

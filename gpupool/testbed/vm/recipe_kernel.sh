@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds ZFS's modules for the kernel that is installed, and unpacks both: an emulated machine would take seconds.
-# Takes the text of $compiler, which stands for the kernel's own meanwhile.
-# shellcheck disable=SC2013,SC2059,SC2154 # grep gives numbers; printf has first bytes; $compiler comes before it
+# Builds ZFS's modules for the installed kernel, and unpacks kernel and modules, which takes an emulated machine seconds.
+# $compiler: the text of the wrapper for the kernel's compiler.
+# shellcheck disable=SC2013,SC2059,SC2154 # grep prints numbers; printf has first bytes; the caller sets $compiler
 
 abi=$(ls /lib/modules)
 for path in /usr/bin/*-gcc-[0-9]*; do
@@ -14,7 +14,7 @@ done
 rm -rf /usr/local/bin/*-gcc-[0-9]* /tmp/precompiled /etc/dkms/no-autoinstall
 find "/lib/modules/$abi" -name '*.ko.xz' -exec xz -d --threads=0 {} +
 depmod "$abi"
-# Out of its wrapping: an emulated machine would take seconds to unpack its kernel.
+# Unpack the kernel image: an emulated machine would need seconds for that at each boot.
 for how in 'zstd -dcq:\050\265\057\375' 'xz -dcq --single-stream:\3757zXZ'; do
   magic=$(printf "${how#*:}")
   for at in $(LC_ALL=C grep -aboF "$magic" "/boot/vmlinuz-$abi" | cut -d: -f1); do

@@ -124,7 +124,7 @@ def test_render_of_a_missing_file_is_refused(gpupool: Callable[..., Any], tmp_pa
     for where in ([], ["--out", tmp_path]):
         done = gpupool("render", SMALL, "--file", "slurm.cnof", *where)
         assert done.code == 2
-        assert done.err == "no file is called slurm.cnof; without --file all of them are shown\n"
+        assert done.err == "no file is called slurm.cnof; without --file all files are shown\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -56,7 +56,7 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
     ("arguments", "error"),
     [
         (["gpu-3"], "there is no node, partition or account 'gpu-3' (did you mean gpu-1?)"),
-        (["all", "max_tme"], "all has no key 'max_tme' that says anything (did you mean max_time?)"),
+        (["all", "max_tme"], "all has no value of 'max_tme' (did you mean max_time?)"),
     ],
 )
 def test_an_unknown_name_is_an_error(gpupool: Callable[..., Any], arguments: list[str], error: str) -> None:

@@ -19,7 +19,7 @@ WRONG = {
     "a branch that dropped the Titan X": (
         'driver_branch: "590", repository: site',
         "driver_branch: branch 590 no longer supports titan_x (Titan X, Maxwell) of vicki and 13 more: "
-        "580 is the last that does (use 550, which Debian trixie has, or write another choice for these nodes",
+        "580 is the last branch that does (use 550, which Debian trixie has, or write another choice for these nodes",
     ),
     "a branch that is too old for the A40": (
         'driver_branch: "440", repository: site',
@@ -31,7 +31,7 @@ WRONG = {
     ),
     "an open module of a branch without one": (
         'driver_branch: "460", repository: site, module: open',
-        "module: branch 460 has no open kernel module: 515 is the first that has",
+        "module: branch 460 has no open kernel module: 515 is the first with one",
     ),
     "a CUDA that is newer than the branch": (
         'driver_branch: "460", cuda: "11.4", repository: site',

@@ -46,4 +46,4 @@ def test_a_restart_for_a_file_that_differs_has_no_separate_row() -> None:
 
 def test_a_change_that_apply_refuses_remains_until_a_person_makes_it() -> None:
     (difference,) = differences("n1", [Change(Kind.ZFS, "tank/a quota", (Aspect("1G", "2G"),), refused=True)])
-    assert difference.then == "until a person changes it: apply refuses to"
+    assert difference.then == "until an admin changes it: apply refuses to"

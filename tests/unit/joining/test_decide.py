@@ -62,7 +62,7 @@ def test_matching_hardware_is_found_with_the_gpus_of_its_other_nodes(
             "the driver does not see the GPU at 0000:17:00.0 (as on gpu-[1-2]",
         ),
         (MachineOptions(hardware="box"), {"cpus": 32}, "it is not box: 32 CPUs, not 64"),
-        (MachineOptions(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, and Slurm"),
+        (MachineOptions(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, less than RealMemory"),
         (MachineOptions(hardware="box"), {"memory": 1_000_000}, "it is not box: memory of 1000000M, not 512G"),
         (MachineOptions(hardware="box"), {"gpus": (A40,) * 9}, "it is not box: 9 GPUs, and 8 slots"),
         (MachineOptions(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe matches no GPU type"),

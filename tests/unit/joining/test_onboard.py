@@ -177,7 +177,7 @@ def test_a_node_whose_slurmd_does_not_answer_is_removed_from_slurm_again(site: S
 
     site.door.effects["apply"] = silent
     began = site.fake.clock.now
-    assert refused(site, "gpu-3: slurmctld does not hear from it") == UNDONE
+    assert refused(site, "gpu-3: slurmctld gets no answer from it") == UNDONE
     assert site.fake.clock.now - began >= HEARD_SECONDS
 
 

@@ -113,7 +113,7 @@ def test_a_rehearsal_without_moments_has_a_page_too() -> None:
     rehearsed = replace(rehearsal(), moments=[], findings=[])
     parsed = _Page(page(rehearsed))
     assert parsed.all("data-lab") == list(CAPS)
-    assert "No promise was tried" in parsed.text
+    assert "No promise was tested" in parsed.text
 
 
 @pytest.mark.parametrize(("labs", "per_second"), [(14, 2.5), (100, 3.0)])
@@ -153,7 +153,7 @@ def test_the_document_is_valid_and_complete_json() -> None:
 @pytest.mark.parametrize(
     ("kept", "broken", "void", "headline"),
     [
-        (0, 0, 0, "No promise was tried"),
+        (0, 0, 0, "No promise was tested"),
         (1, 0, 0, "The promise was kept"),
         (9, 0, 0, "All 9 promises were kept"),
         (0, 1, 0, "The promise was broken"),

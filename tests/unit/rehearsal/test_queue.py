@@ -78,5 +78,5 @@ def test_jobs_are_submitted_as_their_users_with_every_word_quoted() -> None:
     text = submission(cluster, [Ask("u-kira1", ("-p", "short", "--comment=a b'c"), "#!/bin/sh\necho $HOME\n")])
     assert """one 20031 5003 u-kira1 /nethome/u-kira1 -p short '--comment=a b'"'"'c' <<'END-OF-JOB'""" in text
     assert "\necho $HOME\nEND-OF-JOB\n" in text
-    with pytest.raises(TwinError, match="u-none1 is no user of skynet"):
+    with pytest.raises(TwinError, match="u-none1 is not a user of skynet"):
         submission(cluster, [Ask("u-none1")])

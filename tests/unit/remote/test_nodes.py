@@ -143,7 +143,7 @@ def test_a_login_shell_that_runs_no_command_is_named(site: Site) -> None:
 
 
 def test_a_command_that_takes_too_long_is_abandoned(site: Site) -> None:
-    with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match="no answer in 1 s"):
+    with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match="did not end within 1 s"):
         nodes.on("ctl", "sleep", "60", seconds=1)
 
 

@@ -169,19 +169,19 @@ FINE = NodeState(frozenset({"IDLE"}), cpus=NODE.cpus, memory=NODE.memory or 0, g
         (None, ("slurmctld does not know node gpu-1",)),
         (
             replace(FINE, flags=frozenset({"IDLE", "NOT_RESPONDING"})),
-            ("slurmctld does not hear from it: IDLE+NOT_RESPONDING",),
+            ("slurmctld gets no answer from it: IDLE+NOT_RESPONDING",),
         ),
         (
             replace(FINE, flags=frozenset({"DOWN"}), reason="no power"),
-            ("slurmctld does not hear from it: DOWN no power",),
+            ("slurmctld gets no answer from it: DOWN no power",),
         ),
         (
             replace(FINE, flags=frozenset({"INVAL"}), reason="gres/gpu count"),
-            ("slurmd registered with other hardware than slurm.conf says: gres/gpu count",),
+            ("slurmd registered with other hardware than in slurm.conf: gres/gpu count",),
         ),
         (
             replace(FINE, flags=frozenset({"IDLE", "INVALID_REG"}), reason="Low RealMemory"),
-            ("slurmd registered with other hardware than slurm.conf says: Low RealMemory",),
+            ("slurmd registered with other hardware than in slurm.conf: Low RealMemory",),
         ),
         (replace(FINE, cpus=32), ("Slurm has 32 CPUs, the inventory 64",)),
         (replace(FINE, gres="gpu:a40:7"), ("Slurm has the GPUs {'a40': 7}, the inventory {'a40': 8}",)),

@@ -32,9 +32,9 @@ def test_nodes_drained_by_us_or_in_our_reservation_are_begun(fake: FakeControlle
             NodeState(frozenset({"IDLE", "NOT_RESPONDING"})),
             False,
             "left alone",
-            "IDLE+NOT_RESPONDING: slurmd is silent",
+            "IDLE+NOT_RESPONDING: no answer from slurmd",
         ),
-        (NodeState(frozenset({"UNKNOWN"})), False, "left alone", "UNKNOWN: slurmd is silent"),
+        (NodeState(frozenset({"UNKNOWN"})), False, "left alone", "UNKNOWN: no answer from slurmd"),
         # it was rebooting when the earlier run ended
         (NodeState(frozenset({"DOWN", "REBOOT_ISSUED"})), True, "waiting", ""),
     ],

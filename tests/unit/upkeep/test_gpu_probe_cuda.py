@@ -54,7 +54,7 @@ def test_another_number_of_gpus_is_a_problem(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_gpu_that_returns_other_data_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     found = probe(monkeypatch, Cuda(2, forgets=True))
-    assert found == [f"GPU {n}: memory error: what is read differs from what was written" for n in (0, 1)]
+    assert found == [f"GPU {n}: memory error: the data read differ from the data written" for n in (0, 1)]
 
 
 @pytest.mark.parametrize("name", ["cuMemAlloc_v2", "cuMemcpyDtoH_v2"])

@@ -124,13 +124,13 @@ def test_nodes_whose_jobs_end_first_are_changed_first(four: Callable[[], Run]) -
 
 
 def test_a_node_that_needs_a_reboot_is_applied_again_before_it_is_accepted(run: Run) -> None:
-    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.needs[ONE] = "packages need a reboot"
     run.door.effects["apply"] = lambda _: run.fake.needs.pop(ONE, None) if len(run.applied()) > 1 else None
     before = run.slurm.nodes[ONE].booted
     assert run(ONE) == {ONE: DONE}
     assert run.applied() == [(ONE,), (ONE,)]
     assert run.slurm.nodes[ONE].booted > before
-    assert (ONE, "rebooting: packages ask for a reboot") in run.notes.steps
+    assert (ONE, "rebooting: packages need a reboot") in run.notes.steps
     reboots = run.fake.did("^scontrol reboot")
     assert len(reboots) == 1
     texts = [text for _, text in run.fake.asked]
@@ -157,7 +157,7 @@ def test_a_node_that_does_not_return_fails_after_its_time(run: Run, monkeypatch:
     monkeypatch.setattr("gpupool.upkeep.drain.LOOK_SECONDS", 60.0)  # each look starts programs
     run.slurm.nodes[ONE].comes_back = False
     began = run.clock.now
-    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.needs[ONE] = "packages need a reboot"
     found = run(ONE)
     assert found == {ONE: ("failed", "it did not come back from its reboot in 40 minutes")}
     assert BOOT_SECONDS <= run.clock.now - began < BOOT_SECONDS + 120
@@ -165,7 +165,7 @@ def test_a_node_that_does_not_return_fails_after_its_time(run: Run, monkeypatch:
 
 
 def test_a_node_that_cannot_be_rebooted_fails(run: Run) -> None:
-    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.needs[ONE] = "packages need a reboot"
     run.fake.refused["reboot ASAP|systemctl reboot"] = "Access denied"
     phase, why = run(ONE)[ONE]
     assert (phase, why.split(": ")[0]) == ("failed", "it cannot be rebooted")
@@ -311,7 +311,7 @@ def test_only_compute_nodes_are_selected(run: Run) -> None:
 
 
 def test_a_node_that_reboots_itself_counts_as_back_only_after_a_new_boot(run: Run) -> None:
-    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.needs[ONE] = "packages need a reboot"
     run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     before = run.slurm.nodes[ONE].booted
     seen: list[bool] = []
@@ -323,7 +323,7 @@ def test_a_node_that_reboots_itself_counts_as_back_only_after_a_new_boot(run: Ru
 @pytest.mark.parametrize("flag", ["DOWN", "REBOOT_ISSUED", "NOT_RESPONDING"])
 def test_a_rebooted_node_is_waited_for_until_slurmctld_has_it_back(run: Run, flag: str) -> None:
     node = run.slurm.nodes[ONE]
-    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.needs[ONE] = "packages need a reboot"
     run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     node.comes_back = False
     began = run.clock.now

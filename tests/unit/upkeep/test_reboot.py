@@ -8,10 +8,10 @@ from gpupool.upkeep.reboot import Boot, boots, reboot
 
 
 def test_a_node_has_the_time_of_its_boot_and_the_reason_for_a_reboot(fake: FakeController) -> None:
-    fake.needs["gpu-1"] = "packages ask for a reboot"
+    fake.needs["gpu-1"] = "packages need a reboot"
     at = fake.slurm.nodes["gpu-1"].booted
     found = boots(fake, fake.target.cluster.having("compute"))
-    assert found == {"gpu-1": Boot(at, "packages ask for a reboot"), "gpu-2": Boot(at)}
+    assert found == {"gpu-1": Boot(at, "packages need a reboot"), "gpu-2": Boot(at)}
 
 
 def test_a_node_that_does_not_answer_has_no_boot_and_delays_no_other(fake: FakeController) -> None:

@@ -117,7 +117,7 @@ def test_a_wrong_clock_is_named(tmp_path: Path, seconds: int, message: str) -> N
     node = cluster.nodes["control"]
     seen = look_at(cluster, node, host)
     with contextlib.nullcontext() if not message else pytest.raises(AssertionError, match=message):
-        test_node.test_clock_is_right(node, seen)
+        test_node.test_clock_is_correct(node, seen)
 
 
 def test_all_checks_of_a_node_that_hangs_fail_and_those_of_others_are_made(node: Server, tmp_path: Path) -> None:

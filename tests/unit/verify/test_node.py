@@ -55,7 +55,7 @@ def test_a_user_who_left_the_inventory_is_named_until_the_account_has_expired() 
 
     def look(passwd: str) -> None:
         at: Any = Node(passwd=passwd, shadow=shadow)
-        test_node.test_who_left_the_inventory_cannot_log_in(EXAMPLE, at, at)
+        test_node.test_removed_users_cannot_log_in(EXAMPLE, at, at)
 
     with pytest.raises(AssertionError, match=r"may log in: u-left1 \(to end that: usermod --expiredate 1 u-left1\)"):
         look(passwd)

@@ -73,9 +73,9 @@ def _whole() -> tuple[Difference, ...]:
         gone("/etc/ssh/*", "there are no logins"),
         gone("/etc/systemd/*", "daemons are started without systemd"),
         gone("/etc/default/*", "slurmd and sackd find slurm.conf beside them"),
-        gone("/etc/slurm/gpupool/*", "slurmds share a machine: the note of one node's job would be another node's"),
+        gone("/etc/slurm/gpupool/*", "slurmds share a machine, so nodes would share the notes of jobs"),
         gone("/etc/slurm/job_container.conf", "a container without rights over mounts"),
-        gone("/etc/tmpfiles.d/*", "device files are made once, the most that any node has"),
+        gone("/etc/tmpfiles.d/*", "device files are created once, as many as any node has"),
     )
 
 
@@ -89,12 +89,12 @@ def _hosts(place: Place) -> tuple[Difference, ...]:
             "SlurmctldHost",
             "controller and backups",
             "the controller",
-            "one slurmctld runs; a backup on the same machine would end it",
+            "one slurmctld runs; a backup on the same machine would stop it",
             lambda value, number: value if number == "0" else None,
             needed=True,
         ),
         nodes("NodeHostname", "the node's", "the twin's", "one machine runs all nodes", lambda *_: place.host),
-        nodes("Port", "6818", "one a node", "slurmds share a machine", partial(_ports, place.ports)),
+        nodes("Port", "6818", "one per node", "slurmds share a machine", partial(_ports, place.ports)),
         nodes("State", "CLOUD of elastic nodes", "UNKNOWN", "all nodes are always powered on", _always_there),
     )
 
@@ -123,7 +123,7 @@ def _processes() -> tuple[Difference, ...]:
         other("TaskPlugin", "task/cgroup", "task/none", fence),
         other("JobAcctGatherType", "jobacct_gather/linux", "jobacct_gather/none", "hundreds of jobs share a few cores"),
         other("PrologFlags", "Contain", None, "no step for ssh sessions: there are no logins", needed=False),
-        *(other(key, "a program", None, "this machine is no node", needed=False) for key in _PROGRAMS),
+        *(other(key, "a program", None, "this machine is not a node", needed=False) for key in _PROGRAMS),
         *(other(key, "of elastic nodes", None, "all nodes are always powered on", needed=False) for key in _SLEEP),
         *(other(key, "tmpfs", None, "a container without rights over mounts", needed=False) for key in _NAMESPACES),
         Difference(
@@ -131,7 +131,7 @@ def _processes() -> tuple[Difference, ...]:
             "SlurmdParameters",
             "",
             "config_overrides",
-            "nodes have the CPUs and the memory that the inventory says, whatever this machine has",
+            "nodes have the CPUs and the memory of the inventory, not of this machine",
             partial(_with, "config_overrides"),
         ),
     )
@@ -164,7 +164,7 @@ def _times() -> tuple[Difference, ...]:
         Difference(
             _SLURM,
             "AuthInfo",
-            "cred_expire of 120 s, or what the inventory says",
+            "cred_expire of 120 s, or the inventory's value",
             f"cred_expire={CRED_EXPIRE}",
             "an evicted job may not start again before its credential has expired",
             lambda *_: f"cred_expire={CRED_EXPIRE}",
@@ -172,9 +172,9 @@ def _times() -> tuple[Difference, ...]:
         Difference(
             _SLURM,
             "KillWait",
-            "30 s, or what the inventory says",
+            "30 s, or the inventory's value",
             f"{KILL_WAIT} s",
-            "a job that ignores SIGTERM holds what it has for so long",
+            "a job that ignores SIGTERM holds its resources for this time",
             lambda *_: str(KILL_WAIT),
         ),
     )
@@ -184,7 +184,7 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
     plugin, why = cgroup_plugin(place.version), "a container without rights over control groups"
     if has(place.version, "CgroupPlugin=disabled"):
         return (Difference(_CGROUP, "CgroupPlugin", plugin, "disabled", why, lambda *_: "disabled", needed=True),)
-    nowhere = f"Slurm {place.version} needs a plugin; that of v1 changes nothing while jobs are not confined"
+    nowhere = f"Slurm {place.version} needs a plugin; that for v1 has no effect while jobs are not confined"
     return (
         Difference(_CGROUP, "CgroupPlugin", plugin, "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
         Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
@@ -203,12 +203,12 @@ def _gpus(place: Place) -> tuple[Difference, ...]:
         lines = place.gpus.get(f"NodeName={value}")
         return "\n".join(lines).removeprefix("NodeName=") if lines else value
 
-    why = "there is no driver that slurmd could ask; files that stand in for its GPUs are named"
+    why = "there is no driver, so slurmd cannot detect GPUs; plain files replace them"
     return (Difference(_GRES, "NodeName", "AutoDetect, where the inventory has it", "device files", why, stand_in),)
 
 
 def _data() -> tuple[Difference, ...]:
-    quick = "a lost transaction costs nothing here, waiting for the disk does"
+    quick = "a twin may lose transactions, and does not wait for the disk"
 
     def setting(key: str, production: str, twin: str, why: str) -> Difference:
         return Difference(_DATABASE, key, production, twin, why, lambda *_: twin)
@@ -223,7 +223,7 @@ def _data() -> tuple[Difference, ...]:
             lambda *_: "localhost",
             needed=True,
         ),
-        setting("innodb_buffer_pool_size", "4G", "64M", "a small database in a small memory"),
+        setting("innodb_buffer_pool_size", "4G", "64M", "the database is small"),
         setting("innodb_log_file_size", "64M", "16M", quick),
         setting("innodb_flush_log_at_trx_commit", "1", "0", quick),
         setting("innodb_doublewrite", "1", "0", quick),

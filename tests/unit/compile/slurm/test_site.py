@@ -116,9 +116,9 @@ def test_files_that_slurm_would_refuse_are_named_with_the_line(tmp_path: Path) -
     found = [str(complaint).removeprefix(f"{folder}/slurm/") for complaint in examine(folder).complaints]
     assert [line.split(" (")[0] for line in found] == [
         "epilog-b:1: error: contains '\\r'",
-        "job_submit.lua:1: error: its last line does not end",
+        "job_submit.lua:1: error: the last line has no line feed",
         "plugstack.conf:2: error: is not `required PLUGIN` or `optional PLUGIN`",
-        "prolog-a:1: error: does not begin with the program that reads it",
+        "prolog-a:1: error: has no interpreter line",
         "slurm.conf:1: error: gpupool knows no file of this name",
         "topology.conf:1: error: cannot be read: a link to a file outside the inventory",
     ]

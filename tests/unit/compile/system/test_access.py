@@ -73,7 +73,7 @@ def test_an_old_sshd_is_refused(debian: str, tmp_path: Path) -> None:
     if debian == "trixie":
         load(tmp_path)
     else:
-        with pytest.raises(Exception, match="bookworm's sshd cannot ask Slurm"):
+        with pytest.raises(Exception, match="bookworm's sshd cannot limit logins"):
             load(tmp_path)
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prints what the accounting database of the cluster $cluster has of what was there at the moment $until (seconds since
-# 1970), in parts that begin with `== NAME`: jobs by month, how many of them have not changed since, associations, the
-# last jobs that had ended, as numbers; then, of the jobs whose numbers are in $jobs, what sacct says.
-# shellcheck disable=SC2154 # cluster, until and jobs are set before it
+# Prints the contents of the accounting database of the cluster $cluster as of the time $until (seconds since 1970), in
+# parts that begin with `== NAME`: the number of jobs by month, and how many of them are unchanged since; associations;
+# the ids of the last jobs that had ended; and sacct's output for the jobs in $jobs (ids with commas).
+# shellcheck disable=SC2154 # the caller sets cluster, until and jobs
 
 set -eu
 sql() { mariadb -N -D slurm_acct_db -e "set time_zone = '+00:00'; $1"; }
