@@ -16,7 +16,7 @@ from gpupool.wording import counted
 
 if TYPE_CHECKING:
     from gpupool.upkeep.prepare import Prepared
-    from gpupool.upkeep.waves import Wishes
+    from gpupool.upkeep.waves import MaintenanceOptions
 
 Nodes = Annotated[
     str,
@@ -67,20 +67,20 @@ def command(
     from gpupool.upkeep.engaged import engaged
     from gpupool.upkeep.maintain import Maintenance
     from gpupool.upkeep.prepare import prepare
-    from gpupool.upkeep.waves import Bounds, Wishes
+    from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
     selected = chosen(door.target, nodes)
-    wishes = Wishes(Bounds(at_most, per_lab), reboot, patience)
+    options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
     with engaged(door) as (controller, hold):
-        ready = prepare(controller, door, selected, wishes)
-        _show_before(ready, wishes)
+        ready = prepare(controller, door, selected, options)
+        _show_before(ready, options)
         work = [step for step in ready.progress.values() if step.phase == "waiting"]
         if work and not yes and not typer.confirm(f"Maintain {counted(len(work), 'node')}?", err=True):
             return
         began = time.monotonic()
         if work:
             try:
-                Maintenance(controller, door, hold, Watch(stderr), ready, wishes).run()
+                Maintenance(controller, door, hold, Watch(stderr), ready, options).run()
             except KeyboardInterrupt:
                 _show_after(ready, 0, False)
                 stderr.print(
@@ -102,7 +102,7 @@ def _seconds(wait: str | None) -> float | None:
         raise UsageError(f"--wait {error}") from None
 
 
-def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
+def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:
     """Print the phase of each node, and how much of its property each lab may lack meanwhile."""
     for name, step in ready.progress.items():
         stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
@@ -110,8 +110,8 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
         return
     from rich.table import Table
 
-    first = "the first node alone, then " if wishes.bounds.at_most > 1 else ""
-    stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at a time; what each lab may lack meanwhile:")
+    first = "the first node alone, then " if options.bounds.at_most > 1 else ""
+    stderr.print(f"{first}{counted(options.bounds.at_most, 'node')} at a time; what each lab may lack meanwhile:")
     table = Table("Lab", "Owns", "May lack at once", box=None, header_style="bold", pad_edge=False)
     for share in ready.shares:
         if share.lab:

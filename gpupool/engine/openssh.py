@@ -37,7 +37,7 @@ def settings(command: Sequence[str]) -> Settings:
     return read(done.stdout)
 
 
-class Way:
+class PortConnection:
     """A connection to the port of a node, through jumps if there are any."""
 
     def __init__(self, options: Settings, configuration: Sequence[str], seconds: float) -> None:
@@ -76,7 +76,7 @@ class Way:
 class Client(SSHClient):
     """A client that is connected to a node by OpenSSH's settings."""
 
-    way: Way | None = None
+    connection: PortConnection | None = None
 
     @classmethod
     def of(cls, command: Sequence[str], seconds: float) -> Self:
@@ -86,13 +86,13 @@ class Client(SSHClient):
         """
         options = settings(command)
         client = cls()
-        client.way = way = Way(options, command[1:3], seconds)
+        client.connection = connection = PortConnection(options, command[1:3], seconds)
         client._host_keys = _known(options)
         client.set_missing_host_key_policy(StrictPolicy())
         try:
-            client._log_in(options, JUMP_SECONDS if way.jumps else seconds)
+            client._log_in(options, JUMP_SECONDS if connection.jumps else seconds)
         except (SSHException, OSError, EOFError) as error:
-            failure = way.failure()
+            failure = connection.failure()
             client.close()
             if failure:
                 raise SSHException(failure) from error
@@ -100,7 +100,7 @@ class Client(SSHClient):
         return client
 
     def _log_in(self, options: Settings, seconds: float) -> None:
-        assert self.way
+        assert self.connection
         alias = options.get("hostkeyalias")
         # known_hosts has the port with a host name, if it is not 22, but never with an alias
         name, port = (alias[0], 22) if alias else (options["hostname"][0], int(options["port"][0]))
@@ -117,7 +117,7 @@ class Client(SSHClient):
             key_filename=files,
             allow_agent=options.get("identityagent") != ["none"],
             look_for_keys=False,
-            sock=self.way.socket,
+            sock=self.connection.socket,
             timeout=seconds,
             banner_timeout=seconds,
             auth_timeout=seconds,
@@ -126,8 +126,8 @@ class Client(SSHClient):
     def close(self) -> None:
         """Close the connection to the node, then the connections through the jumps."""
         super().close()
-        if self.way:
-            self.way.close()
+        if self.connection:
+            self.connection.close()
 
 
 def _jump(options: Settings, configuration: Sequence[str], address: str, port: str) -> list[str] | None:

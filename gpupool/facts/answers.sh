@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints "active" where a unit runs already; else "up SERVER" of the first server that accepts a connection, or nothing.
-# $1 unit, $2 port, $3 how many times to ask, a second apart, $4... servers.
+# Prints "active" if a unit runs; else "up SERVER" for the first server that accepts a connection, or nothing.
+# $1 unit, $2 port, $3 number of attempts, one per second, $4... servers.
 
 unit=$1 port=$2 patience=$3; shift 3
 systemctl is-active --quiet -- "$unit" && { echo active; set --; }

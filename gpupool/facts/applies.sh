@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what the log of applies $1 and the one before it hold, and first whether an apply holds the lock $2: busy or
-# free. Of each log only the end, should it be larger than gpupool lets it grow.
+# Prints `busy` if an apply holds the lock $2, else `free`; then the previous log of applies, $1.1, and the log $1, at most
+# the last MiB of each.
 
 if [ -s "$2" ] && ! flock -n -s "$2" true; then echo busy; else echo free; fi
 for log in "$1.1" "$1"; do

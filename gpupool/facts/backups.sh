@@ -1,6 +1,6 @@
 #!/bin/sh
-# Lists the backups of a node by its own program, $1, as JSON, and prints `jobs NUMBER`: jobs in the accounting database.
-# Without a MariaDB that answers there is no such line. `restored PATH`: what the file $2 says.
+# Prints the backups of a node as JSON, from the node's backup program $1; `restored PATH`, from the file $2; and
+# `jobs NUMBER`, the jobs in the accounting database, if MariaDB answers.
 
 [ ! -x "$1" ] || "$1" list || :
 [ ! -r "$2" ] || echo "restored $(head -n 1 "$2")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the address of the client of the SSH connection that this command runs in; nothing outside of one.
-# sudo takes the variable away: then it is that of a process above.
+# Prints the client's address of the SSH connection in which this command runs; nothing without an SSH connection.
+# sudo removes the variable, so it may be only in the environment of a parent process.
 
 pid=$$
 while [ "${pid:-0}" -gt 1 ]; do

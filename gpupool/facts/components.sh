@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints whose archives apt reads: "T ORIGIN CODENAME URI SUITE", with tabs between, and "L FILE TEXT" of each line of its
-# sources. $1 is a file of sources that does not count.
-# shellcheck disable=SC2016 # apt replaces these
+# Prints the archives that apt reads, "T ORIGIN CODENAME URI SUITE", and each line of apt's sources, "L FILE TEXT", with
+# tabs between the fields. $1: a file of sources to ignore.
+# shellcheck disable=SC2016 # apt replaces them
 
 apt-get indextargets --format 'T	$(ORIGIN)	$(CODENAME)	$(REPO_URI)	$(RELEASE)' \
   'Created-By: Packages' 'Component: main' 2>/dev/null | sort -u

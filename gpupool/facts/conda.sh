@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints, a line each, what is at an installation of conda (installed, begun, foreign, absent) and at the link to it
-# (link, foreign, absent). $1 directory, $2 link.
+# Prints two lines: the state of conda's directory (installed, begun, foreign, absent) and of the link to it (link,
+# foreign, absent). $1 directory, $2 link.
 
 if [ -f "$1/.gpupool-installed" ]; then echo installed
 elif [ -d "$1.gpupool-new" ]; then echo begun

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what MariaDB has, columns with tabs between them: database NAME, user PLUGIN, grant CREATE.
-# $1 database, $2 its user. Prints nothing where MariaDB does not run or is not installed.
+# Prints MariaDB's rows about a database and its user, with tabs: database NAME, user PLUGIN, grant CREATE.
+# $1 database, $2 its user. Prints nothing if MariaDB does not run or is not installed.
 
 command -v mariadb >/dev/null || { echo gpupool-end; exit 0; }
 mariadb -N -B -e "

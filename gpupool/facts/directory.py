@@ -71,5 +71,5 @@ class Members(Look[MembersState]):
             groups={name: members for name, (_, members) in read["groups"].items()},
             users={name: (uid, gid) for name, (uid, gid) in read["users"].items()},
             local=read["local"],
-            away=_AWAY.get(status, "sssd does not say whether a server answers"),
+            away=_AWAY.get(status, "sssd does not report whether a server answers"),
         )

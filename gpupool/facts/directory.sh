@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what a node needs to know users of a directory: "nss DATABASE" for each line of nsswitch.conf that asks sssd
-# (passwd, group), "pam" where PAM does, and "password OWNER MODE" of the file $1 where it has one; its text is not read.
+# Prints a node's settings for a directory: "nss DATABASE" for each line of nsswitch.conf (passwd, group) that uses sssd,
+# "pam" if PAM uses it, and "password OWNER MODE" if the file $1 has a password; the password is not printed.
 
 for line in passwd group; do
   if grep -qE "^$line:[^#]*[[:space:]]sss([[:space:]]|#|$)" /etc/nsswitch.conf; then echo "nss $line"; fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints what a node has of a GPU driver, with tabs between: "P STATE NAME VERSION" of each package, "M VERSION" of the
-# module that is loaded, "N" while nouveau is, "J JOB" of each job that has a process here, "A" where slurmd runs,
-# "U JOB of USER" of each as slurmctld knows it, "S LINE" of scontrol's answer for the node. $1 the node's name in Slurm, $2... names of
+# Prints the state of a node's GPU driver, with tabs: "P STATE NAME VERSION" for each package, "M VERSION" for the loaded
+# module, "N" if nouveau is loaded, "J JOB" for each job with a process here, "U JOB of USER" for each of slurmctld's jobs
+# here, "A" if slurmd runs, "S LINE" for each line of scontrol about the node. $1 the node's name in Slurm, $2... names of
 # packages, with * and ?.
 
 name=$1; shift

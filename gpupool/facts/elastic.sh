@@ -1,4 +1,4 @@
 #!/bin/sh
-# Prints what scontrol shows of all nodes; nothing where no slurmctld answers.
+# Prints scontrol's output about all nodes; nothing if no slurmctld answers.
 
 timeout 30 scontrol show nodes 2>/dev/null || :

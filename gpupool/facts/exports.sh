@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what is exported by NFS now (A, tab, line of etab) and what files say of it (F, tab, file, tab, whole line).
-# etab is what mountd answers from; exportfs -v prints the same, folded for the eye.
+# Prints the active NFS exports (A, tab, line of etab) and the lines of their files (F, tab, file, tab, line).
+# etab is mountd's table of exports; `exportfs -v` prints the same, but breaks lines.
 
 sed 's/^/A\t/' /var/lib/nfs/etab 2>/dev/null
 for file in /etc/exports /etc/exports.d/*.exports; do

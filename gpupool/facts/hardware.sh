@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what the machine is made of: lines of a word and values.
+# Prints the machine's hardware: each line is a kind and its values.
 export LC_ALL=C
 echo "arch $(uname -m)"
 echo "product $(cat /sys/class/dmi/id/product_name 2>/dev/null)"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prints "home UID GID MODE KEYS PATH" of each home that is there. $1 the most bytes of keys, $2... homes.
-# KEYS: none, odd (not to be read), or ~/.ssh/authorized_keys in base64 with a byte behind it: 1 if it could be read.
-# The file is the user's own, who may put anything there: it is read by length, as one word, never through a link (it
-# may lead to a server that is away) and never if it is no file.
+# Prints "home UID GID MODE KEYS PATH" for each existing home. $1 the maximum size of keys in bytes, $2... homes.
+# KEYS: none, odd (must not be read), or ~/.ssh/authorized_keys in base64, with a last byte 1 if it could be read.
+# The user may put anything at this path: so only a plain file is read, up to the maximum size, and never through a link
+# (which may point to a server that does not answer).
 
 largest=$1; shift
 keys() { # home

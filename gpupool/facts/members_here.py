@@ -1,7 +1,7 @@
-"""Prints members of groups as sssd knows them, and local users of their names and numbers, as one line of JSON.
+"""Print members of groups from sssd, and the local users with their names or ids, as one line of JSON.
 
-It runs on a node, with Python's standard library alone. Names come from a directory and may be anything, which getent
-would print as it is.
+It runs on a node, with Python's standard library alone. getent is not used: it prints names unquoted, and names of a
+directory may contain any character.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints all mounts and what systemd knows of units. $1 folder of our unit files, $2... names of units.
-# With tabs between: M line of mountinfo, T unit line of our file, U unit KEY=VALUE...
-# Nothing here touches a mounted file system: a server that is down would hang it.
+# Prints all mounts and systemd's state of units. $1 folder of our unit files, $2... names of units.
+# With tabs: M line of mountinfo, T unit line of our file, U unit KEY=VALUE...
+# It accesses no mounted file system: with a server that is down, it would hang.
 
 folder=$1; shift
 sed 's/^/M\t/' /proc/self/mountinfo
@@ -12,7 +12,7 @@ sed 's/^/M\t/' /proc/self/mountinfo
   done
   [ $# = 0 ] || exec awk '{ sub(/.*\//, "", FILENAME); printf "T\t%s\t%s\n", FILENAME, $0 }' "$@"
 )
-# a block for each, in the order of the names; of a systemd that does not answer, nothing
+# systemctl prints a block for each unit, in the order of the names; nothing if systemd does not answer
 [ $# = 0 ] || systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*" awk '
   BEGIN { RS = ""; count = split(ENVIRON["units"], unit, " ") }
   { gsub("\n", " "); printf "U\t%s\t%s\n", unit[NR], $0 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints "package STATE NAME VERSION" of each package that dpkg knows, with tabs between; "unfinished" where dpkg must
-# configure first; "leftover" where a killed run has left its policy-rc.d. $1 what our policy-rc.d says, $2... packages.
+# Prints "package STATE NAME VERSION" for each package that dpkg knows, with tabs; "unfinished" if dpkg was interrupted;
+# "leftover" if a killed run has left its policy-rc.d. $1 a line of gpupool's policy-rc.d, $2... packages.
 
 mark=$1; shift
 dpkg-query -W -f='package\t${db:Status-Abbrev}\t${Package}\t${Version}\n' "$@" 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what kind of password the user $1 has in shadow(5): none, first (it has to be changed at the next login), own;
-# nothing where there is no such user. The hash is not printed.
+# Prints the kind of password that the user $1 has in shadow(5): none, first (must be changed at the next login) or own;
+# nothing if there is no such user. The hash is not printed.
 
 getent -s files shadow "$1" | while IFS=: read -r _ hash changed _; do
   case $hash in

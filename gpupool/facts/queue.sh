@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what slurmctld has in hand: "answers" first, then lines of scontrol after P| for partitions and N| for nodes,
-# and of squeue after J|. $1 seconds to wait for slurmctld, $2 the columns of squeue. Without slurmctld: nothing.
+# Prints "answers", then scontrol's lines about partitions (P|) and nodes (N|) and squeue's lines (J|); nothing if no
+# slurmctld answers. $1 seconds to wait for slurmctld, $2 the columns of squeue.
 
 if command -v scontrol >/dev/null && [ -e "${SLURM_CONF:-/etc/slurm/slurm.conf}" ] &&
    partitions=$(timeout "$1" scontrol -a show partitions 2>/dev/null); then

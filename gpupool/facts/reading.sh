@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what files hold, and what is kept of them. $1 folder of stamps, $2 unit, $3... files.
-# With tabs between: N (now; - where there is none) text in base64 path, K (kept) text in base64 path.
+# Prints the current and the kept texts of files, in base64. $1 folder of stamps, $2 unit, $3... files.
+# With tabs: N text path for a current text (- if there is no file), K text path for a kept text.
 
 stamps=$1 unit=$2; shift 2
 for path in "$@"; do

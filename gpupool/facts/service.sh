@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what systemd says of units and of the files they read. $1 folder of stamps, $2... units, --, files.
-# With tabs between: U unit KEY=VALUE, S unit line of its stamp, F sha256 (- where there is none) mtime path.
+# Prints systemd's state of units, and the state of the files they read. $1 folder of stamps, $2... units, --, files.
+# With tabs: U unit KEY=VALUE, S unit line of its stamp, F sha256 (- if there is no file) mtime path.
 
 stamps=$1 units=; shift
 while [ "$1" != -- ]; do
@@ -11,7 +11,7 @@ while [ "$1" != -- ]; do
 done
 shift
 shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp
-# a block for each, in the order of the names; a name has no blank in it
+# systemctl prints a block for each unit, in the order of the names; names have no blanks
 # shellcheck disable=SC2086
 systemctl show --timestamp=us+utc -p $shown -- $units | units=$units awk '
   BEGIN { RS = ""; FS = "\n"; split(ENVIRON["units"], unit, " ") }

@@ -1,27 +1,27 @@
 #!/bin/sh
-# Prints, with tabs between, what a node has of Slurm, and what a step to the release $1 would do there; files for the
-# step and for the way back are in $2/new and $2/old:
-# "installed NAME VERSION", "held NAME"; "wanted NAME VERSION", "none NAME" where apt knows no such version;
-# "add NAME VERSION", "replace NAME OLD NEW" and "remove NAME OLD auto|manual" as apt would; "refused REASON" where it
-# would not; "fetch" where files for it are not at hand, "back NAME VERSION" of those that the way back lacks;
-# "unit NAME STATE", and "old" behind it where the daemon runs with a program that has been replaced; "unfinished"; "kept"
-# where $2 is there. Without a release only what is there.
-# A node whose apt knows no such version has its lists refreshed first. What a killed upgrade has begun goes on there, and
-# between two of its steps nothing fits together: its end is waited for, as $lock has it (see packages.sh).
-# shellcheck disable=SC2154 # lock is set before it
+# Prints the state of Slurm on a node and the changes of an upgrade to the release $1, with tabs. Files for the upgrade
+# are in $2/new, files for a rollback in $2/old. Without a release, only the state is printed.
+# "installed NAME VERSION", "held NAME"; "unit NAME STATE", with "old" if the daemon's program has been replaced;
+# "unfinished" if dpkg was interrupted; "kept" if $2 exists;
+# "wanted NAME VERSION", or "none NAME" if apt has no such version; apt's changes "add NAME VERSION", "replace NAME OLD
+# NEW" and "remove NAME OLD auto|manual", or "refused REASON"; "fetch" if files are missing; "back NAME VERSION" for each
+# package that a rollback lacks.
+# If apt has no such version, its lists are refreshed first. A killed upgrade may still be running, with packages of two
+# releases: so wait for the lock $lock (see packages.sh).
+# shellcheck disable=SC2154 # the caller sets lock
 
 release=$1 dir=$2 tab=$(printf '\t')
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 if [ -e "$lock" ]; then exec 9<"$lock"; flock -s -w 300 9; fi
 own=$(dpkg-query -W -f='${db:Status-Abbrev}\t${source:Package}\t${Package}\t${Version}\n' 2>/dev/null |
   awk -F'\t' '$1 ~ /^.[^nc]/ && $2 ~ /^slurm-wlm/ { print substr($1, 1, 1) "\t" $3 "\t" $4 }')
-# libraries come along with what needs them, and have another name in each release
+# libraries are installed as dependencies, and have another name in each release
 programs=$(printf '%s\n' "$own" | cut -f 2,3 | grep -v '^libslurm[0-9]')
 names=$(printf '%s\n' "$programs" | cut -f 1)
 unfinished=$(dpkg --audit 2>/dev/null)
-of_release() { # lines NAME VERSION; those of the release
+of_release() { # filters lines NAME VERSION by the release
   awk -F'\t' -v r="$release" '{ plain = $2; sub(/^[0-9]*:/, "", plain) } plain ~ "^" r "[^0-9]"'; }
-known() { # the newest version of the release that apt knows of each
+known() { # the newest version of each package in the release, from apt
   # shellcheck disable=SC2086 # names
   apt-cache madison $names | sed 's/^ *//; s/ *| */\t/g' | of_release | awk -F'\t' '!seen[$1]++ { print $1 "\t" $2 }'; }
 install() {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what is at apt's files now and what apt-get update last read: "F SHA256 PATH" (- where there is none) and
-# "S SHA256 PATH", with tabs between. $1 the stamp, $2... the files.
+# Prints the current files of apt, "F SHA256 PATH" (- if there is no file), and the files that the last apt-get update has
+# read, "S SHA256 PATH", with tabs. $1 the stamp, $2... the files.
 
 stamp=$1; shift
 [ ! -e "$stamp" ] || sed 's/^/S\t/' "$stamp"

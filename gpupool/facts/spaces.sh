@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what stands at paths, with tabs between: P uid gid mode kind path, A gid path of groups that may write by ACL.
+# Prints the state of paths, with tabs: P uid gid mode kind path; A gid path for each group that may write by ACL.
 # $1... paths.
 
 find "$@" -maxdepth 0 -printf 'P\t%U\t%G\t%m\t%y\t%p\n' 2>/dev/null

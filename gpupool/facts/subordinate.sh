@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the lines of /etc/subuid after "u:", of /etc/subgid after "g:", and real numbers above 65535 after "t:".
+# Prints the lines of /etc/subuid after "u:", of /etc/subgid after "g:", and uids and gids above 65535 after "t:".
 
 for kind in u g; do
   file=/etc/sub${kind}id

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Users and groups of this node. Takes $ends, a file; $1, how many of the rest are users; names or numbers of users,
-# then of groups. Prints lines of passwd after "u:", of group after "g:"; the end of a user's access as "s:NAME:DAYS",
-# without the password's hash, which does not leave the node, and the lines of the file after "e:".
-# shellcheck disable=SC2154,SC2086 # $ends is set before this; names of groups are words
+# Prints users and groups of this node: lines of passwd after "u:", of group after "g:", the end of a user's access as
+# "s:NAME:DAYS", and the lines of the file $ends after "e:". Hashes of passwords are not printed.
+# $1 the number of users, $2... names or ids of the users, then of the groups.
+# shellcheck disable=SC2154,SC2086 # the caller sets ends; names of groups are words
 cut=$1
 shift
 n=0
@@ -11,7 +11,7 @@ for key in "$@"; do
   n=$((n + 1))
   if [ $n -le "$cut" ]; then set -- "$@" "$key"; else group="${group-} $key"; fi
 done
-# getent without keys would list everybody: "root" is always there and always asked for
+# getent without keys would list all users, so root is always a key
 getent passwd root "$@" | sed 's/^/u:/'
 getent group root ${group-} | sed 's/^/g:/'
 getent shadow root "$@" | cut -d: -f1,8 | sed 's/^/s:/'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What every look at ZFS begins with; sets tab, line (a newline), pools, and no: why ZFS cannot be asked.
-# With tabs between: X why ZFS cannot be asked, Y version of the module.
-# shellcheck disable=SC2034 # tab and line are for what comes after it
+# The first lines of every fact about ZFS: they set tab, line (a newline), pools, and no, the reason why ZFS does not work.
+# Prints with tabs: X that reason, Y the version of the module.
+# shellcheck disable=SC2034 # the script after it uses tab and line
 
 PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
 tab=$(printf '\t'); line='

@@ -1,7 +1,7 @@
 #!/bin/sh
-# After zfs.sh. Prints datasets, with tabs between: G dataset property value source, U dataset kind number used quota
-# files most_files, M path "mounted" or "" and the name of a file that lies there. $1 properties wanted of all, then datasets of which all
-# are wanted, --, datasets whose users are wanted, --, paths.
+# After zfs.sh. Prints datasets, with tabs: G dataset property value source; U dataset kind number used quota files
+# most_files; M path "mounted", or M path "" and the name of a file in it. $1 properties to print of all datasets, $2...
+# datasets to print with all properties, --, datasets to print with the use of their users, --, paths.
 # shellcheck disable=SC2154 # zfs.sh sets no, pools and line
 
 if [ -z "$no" ] && [ -n "$pools" ]; then
@@ -11,7 +11,7 @@ shift
 named=
 while [ "$1" != -- ]; do named="$named$line$1"; shift; done
 shift
-# one that is not there keeps no other one from being told of
+# a dataset that does not exist does not stop the output of the others
 if [ -z "$no" ] && [ -n "$named" ]; then
   # shellcheck disable=SC2086 # names, a line each
   (IFS=$line; zfs get -Hp -o name,property,value,source all $named 2>/dev/null | sed 's/^/G\t/')

@@ -1,11 +1,11 @@
 #!/bin/sh
-# After zfs.sh. Prints pools and what lies on disks, after a kind and a tab: G property, S line of zpool status, L leaf
-# and its disk, D disk asked for and the kernel's name of it; of those in no pool B block devices below, W signatures,
-# Z words of ZFS's label, each after the path. $1... disks.
-# A disk is what holds a partition: pools on whole disks make partitions of their own.
+# After zfs.sh. Prints pools and the contents of disks, each line after its kind and a tab: G property, S line of zpool
+# status, L leaf and its disk, D disk and the kernel's name of it; for disks in no pool, after their path, B block devices
+# below, W signatures, Z words of the ZFS label. $1... disks.
+# The disk of a partition is its whole disk: ZFS partitions the disks of a pool.
 # shellcheck disable=SC2154 # zfs.sh sets no, pools, tab and line
 
-tell() { while IFS= read -r words; do printf '%s\t%s\n' "$1" "$words"; done; } # each line after its kind and path
+prefixed() { while IFS= read -r words; do printf '%s\t%s\n' "$1" "$words"; done; } # each line after its kind and path
 disk_of() {
   real=$(readlink -f -- "$1") || real=$1
   part=/sys/class/block/${real##*/}
@@ -30,10 +30,10 @@ for path in "$@"; do
   disk=$(readlink -f -- "$path")
   printf 'D\t%s\t%s\n' "$path" "$disk"
   case $used in *"|$disk|"*) continue;; esac
-  lsblk -nrpo NAME,TYPE,FSTYPE,LABEL,MOUNTPOINT -- "$disk" 2>/dev/null | tell "B$tab$path"
-  wipefs -n -p -- "$disk" 2>/dev/null | grep -v '^#' | tell "W$tab$path"
+  lsblk -nrpo NAME,TYPE,FSTYPE,LABEL,MOUNTPOINT -- "$disk" 2>/dev/null | prefixed "B$tab$path"
+  wipefs -n -p -- "$disk" 2>/dev/null | grep -v '^#' | prefixed "W$tab$path"
   for place in "$disk" $(lsblk -nrpo NAME -- "$disk" 2>/dev/null); do
     command -v zdb >/dev/null || break
-    zdb -l "$place" 2>/dev/null | sed -n "s,^    \(name\|state\|pool_guid\|hostname\): ,\1\t,p" | tell "Z$tab$path"
+    zdb -l "$place" 2>/dev/null | sed -n "s,^    \(name\|state\|pool_guid\|hostname\): ,\1\t,p" | prefixed "Z$tab$path"
   done
 done

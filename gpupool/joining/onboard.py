@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gpupool.errors import GpupoolError
 from gpupool.joining import network as links
+from gpupool.joining.other_nodes import later
 from gpupool.joining.prepare import RESERVATION, WORK, Prepared
-from gpupool.joining.reach import later
 from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
 from gpupool.run.observer import Observer

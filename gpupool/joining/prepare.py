@@ -11,7 +11,7 @@ from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, written
 from gpupool.joining.decide import Choice, MachineOptions, choose
-from gpupool.joining.reach import concerned
+from gpupool.joining.other_nodes import concerned
 from gpupool.joining.request import nodes_of, replaced_of
 from gpupool.joining.steps import Commands, probe, reached_at
 from gpupool.joining.written import Original

@@ -11,7 +11,7 @@ from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.host_keys import KNOWN
 from gpupool.facts.munge import KEY as MUNGE_KEY
 from gpupool.joining import host_key, written
-from gpupool.joining.reach import concerned, later
+from gpupool.joining.other_nodes import concerned, later
 from gpupool.joining.steps import Commands
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller

@@ -1,8 +1,9 @@
 #!/bin/sh
-# What each daemon's check begins with. $program is the daemon's own check: without it the files are accepted.
-# $1 the daemon's folder, the others new files in it, which lie there with $GPUPOOL_NEW after their names.
-# Sets etc and dir (a folder to merge them in), lay puts new files there, and no ends the check with the daemon's words.
-# shellcheck disable=SC2154 # program is set before it
+# The first lines of every daemon's check. $program: the daemon's own check; without it, the files are accepted.
+# $1 the daemon's folder, $2... new files in it, which have the suffix $GPUPOOL_NEW.
+# Sets etc and dir, a folder in which files are merged. `lay` copies new files there; `no` ends the check with the daemon's
+# message.
+# shellcheck disable=SC2154 # the caller sets program
 
 set -u; umask 077; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C.UTF-8
 etc=$1; shift; command -v "$program" >/dev/null || exit 0
@@ -10,7 +11,7 @@ dir=$(mktemp -d); trap 'rm -rf -- "$dir"' EXIT
 lay() { for path in "$@"; do
   to=$dir/${path#"$etc"/}; mkdir -p -- "${to%/*}"; cp -- "$path$GPUPOOL_NEW" "$to"
 done; }
-no() { # what: the first line that is about the file; anything else is no reason
-  said=$(printf '%s\n' "$said" | grep -m 1 -- "$1") || exit 0
-  printf '%s\n' "$said" | sed "s:$dir:$etc:g"; exit 1
+no() { # pattern: refuse the files if a line matches, and print it; other lines are not about the files
+  output=$(printf '%s\n' "$output" | grep -m 1 -- "$1") || exit 0
+  printf '%s\n' "$output" | sed "s:$dir:$etc:g"; exit 1
 }

@@ -34,6 +34,6 @@ def has_password(path: str, dn: str) -> Commands:
         )
     owner, mode = state.password
     if owner != "root" or int(mode, 8) & 0o137:
-        raise Refused(f"{path} is {owner}'s with mode {mode}: chown root:root {path} && chmod 0600 {path}")
+        raise Refused(f"{path} has owner {owner} and mode {mode}: chown root:root {path} && chmod 0600 {path}")
     this_host().noop("the password of the directory is on the node")
     yield from ()

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Functions that have a node ask sssd for people; the calls of them come after it.
+# Defines functions that configure NSS and PAM to use sssd; the caller appends their calls.
 
 set -eu
-ask() { # database of nsswitch.conf; in one step: a name service without its file knows nobody
+ask() { # database of nsswitch.conf; the file is replaced atomically, because without it no user is known
   new=$(mktemp /etc/nsswitch.conf.XXXXXX)
   awk -v line="$1:" '$1 == line { seen = 1; comment = ""; at = index($0, "#")
       if (at) { comment = " " substr($0, at); $0 = substr($0, 1, at - 1) }

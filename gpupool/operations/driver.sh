@@ -1,9 +1,9 @@
 #!/bin/sh
-# Functions that install a GPU driver, after packages.sh; the calls of them come after it. $prefix is how the versions of
-# the driver begin.
-# shellcheck disable=SC2154 # prefix and log are set before it
+# After packages.sh: defines functions that install a GPU driver; the caller appends their calls. $prefix: the beginning of
+# the driver's versions.
+# shellcheck disable=SC2154 # the caller sets prefix and log
 
-offered() { # package...: apt would take them of this branch, now that it has read the pins
+offered() { # package...: fail unless apt's candidate of each, by its pins, is of this driver
   for package in "$@"; do
     version=$(apt-cache policy "$package" | sed -n 's/^  Candidate: //p')
     case $version in
@@ -12,16 +12,16 @@ offered() { # package...: apt would take them of this branch, now that it has re
     esac
   done
 }
-change() { # package...: installed in the version of the pin, whichever was held before; NAME- is removed
+change() { # package...: install the pinned versions, also of held packages; NAME- removes a package
   apt install --no-install-recommends --allow-change-held-packages --allow-downgrades -- "$@" || say 'apt-get install'
 }
-hold() { # pattern...: all that is installed of this driver
+hold() { # pattern...: hold all installed packages of this driver
   # shellcheck disable=SC2046 # names
   set -- $(dpkg-query -W -f='${db:Status-Status} ${Version} ${Package}\n' "$@" 2>/dev/null |
     awk -v prefix="$prefix" '$1 == "installed" && index($2, prefix) == 1 { print $3 }')
   [ $# -eq 0 ] || apt-mark hold -- "$@" >>"$log"
 }
-reload() { # the new module instead of the old one, which stays if something uses it
+reload() { # replace the loaded module by the new one, unless it is in use
   systemctl daemon-reload
   [ ! -d /sys/module/nouveau ] || modprobe -r nouveau >>"$log" 2>&1 || :
   if [ -d /sys/module/nvidia ]; then

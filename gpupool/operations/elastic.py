@@ -1,4 +1,4 @@
-"""Slurm's state of elastic nodes: whether a node is powered up, and the digest of its wanted state in its `Extra`."""
+"""Slurm's state of elastic nodes: whether a node is powered up, and the its digest in its `Extra`."""
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.elastic import OwnState, Stamps
@@ -14,7 +14,7 @@ def joined(node: str) -> Commands:
     """
     work = Work(Kind.SERVICE)
     if "POWERED_DOWN" in look(OwnState, "the node's state from slurmctld", node=node):
-        differs = Aspect("on in Slurm", "off in Slurm", note="slurmctld takes the node for off")
+        differs = Aspect("on in Slurm", "off in Slurm", note="the node is powered down in slurmctld")
         work.differs("slurmd.service", differs, act="restart")
         work.run("systemctl", "restart", "slurmd")
     yield from work.carry_out("slurmctld knows that the node is on")
@@ -28,5 +28,12 @@ def stamped(stamps: dict[str, str]) -> Commands:
     for node, digest in stamps.items():
         if now.get(node) != digest:
             differs = Aspect(digest, now.get(node) or "none")
-            work.do(f"{node}: what it shall be", differs, "scontrol", "update", f"NodeName={node}", f"Extra={digest}")
+            work.do(
+                f"{node}: its digest",
+                differs,
+                "scontrol",
+                "update",
+                f"NodeName={node}",
+                f"Extra={digest}",
+            )
     yield from work.carry_out("stamps of nodes that sleep: as wanted", "set -e")

@@ -16,7 +16,7 @@ _OPPOSITES = {
 
 _PRELUDE = r"""
 set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
-said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs: $(printf '%s\n' "$said" | tail -n 1)" >&2; exit 1; }
+output=$(exportfs -r 2>&1) || { printf '%s\n' "$output" >&2; printf '%s\n' "exportfs: $(printf '%s\n' "$output" | tail -n 1)" >&2; exit 1; }
 """  # noqa: E501
 
 

@@ -23,7 +23,7 @@ from gpupool.wanted import File
 _HEAD = (
     "# Written by gpupool: the host keys of the nodes, read from them; "
     "changes made here are undone by the next apply.\n"
-    f"# Keys of other hosts may stand in {KNOWN}2.\n"
+    f"# Keys of other hosts belong in {KNOWN}2.\n"
 )
 
 Keys = dict[str, tuple[str, ...]]
@@ -44,7 +44,7 @@ def known(nodes: Mapping[str, str], source: str | None = None) -> Commands:
         try:
             read[host.name] = read.get(host.name) or look(HostKeys, "the host keys")
         except Exception:
-            read.setdefault(host.name, ())  # all nodes ask: only the first waits for a node that does not answer
+            read.setdefault(host.name, ())  # all nodes ask, but only the first waits for a node that does not answer
             raise
     keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
@@ -70,7 +70,7 @@ def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
             keys = None
             with suppress(Exception):  # whatever the connector raises must not fail the node that asks
                 keys = get_fact(state, host, HostKeys, apply_failed_hosts=False)
-            # all nodes ask: only the first waits for a node that does not answer
+            # all nodes ask, but only the first waits for a node that does not answer
             read[name] = keys or ()
         return read[name]
 

@@ -84,7 +84,7 @@ def _unsure(has: list[str], names: list[str], state: MembersState, roster: Roste
     """Return why users who are missing in `names` may still be members; None if they are not."""
     gone = len(set(has) - set(names))
     if state.away is not None:
-        return f"the directory cannot be asked ({state.away})"
+        return f"the directory does not answer ({state.away})"
     if group not in state.groups:
         return "the directory has no such group"
     if has and not names:

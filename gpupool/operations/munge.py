@@ -89,7 +89,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
             try:
                 known = get_fact(state, host, MungeKey, apply_failed_hosts=False)
             except Exception:  # whatever the connector raises must not fail this host
-                # every node of the cluster asks, one after the other: only the first waits for the time-out
+                # all nodes ask, one after the other, but only the first waits for the time-out
                 _silent[host] = "cannot be reached"
                 return None, _silent[host]
             if known is not None and (known.size >= _SMALLEST or not executing()):

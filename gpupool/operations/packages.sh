@@ -1,9 +1,9 @@
 #!/bin/sh
-# Functions that install Debian packages; the calls of them come after it. $mark is what our policy-rc.d says of itself,
-# $lock is held until the end.
-# No service starts meanwhile; whatever ends it, the node's own policy-rc.d is put back.
-# Output goes to a file on the node: when our connection dies in the middle, dpkg is not killed by a broken pipe.
-# shellcheck disable=SC2154 # mark and lock are set before it
+# Defines functions that install Debian packages; the caller appends their calls. $mark: a line of gpupool's policy-rc.d.
+# $lock: a lock file, which is held until the end.
+# No service starts meanwhile. The node's own policy-rc.d is restored at the end, also after a failure.
+# Output is written to a file on the node, so that a lost connection does not kill dpkg by a broken pipe.
+# shellcheck disable=SC2154 # the caller sets mark and lock
 
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
@@ -17,14 +17,14 @@ apt() {
   apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" \
     >>"$log" 2>&1 </dev/null
 }
-update() { # a mirror that does not answer is a warning to apt, which then calls the packages unknown
+update() { # Error-Mode=any: otherwise apt only warns about a mirror that does not answer, and lacks its packages
   length=$(wc -c <"$log"); away=
   apt -o APT::Update::Error-Mode=any update && return
   away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
   away="apt-get update: ${away:-failed with no output}"; return 1
 }
-get() { # the lists that are there may do, whatever the mirrors say; where not, what the mirrors say is the reason
-  older=; case "$*" in *=*) older=--allow-downgrades;; esac # of those that have to be at a version
+get() { # tries the present lists first; if they are not enough and no mirror answers, that is the reason of the failure
+  older=; case "$*" in *=*) older=--allow-downgrades;; esac # a pinned version may be older
   apt install --no-install-recommends $older -- "$@" && return
   [ -n "$away" ] || { update && apt install --no-install-recommends $older -- "$@" && return; }
   # LC_ALL is C here
@@ -37,12 +37,12 @@ get() { # the lists that are there may do, whatever the mirrors say; where not, 
 fetch() { # package, address, sha256 of the file, folder of notes
   dir=$(mktemp -d); chmod 755 "$dir"; file=$dir/$1.deb
   trap 'rm -rf -- "$dir"; restore' EXIT
-  # apt's own download: by its proxies, and with its look at the sum
-  said=$(/usr/lib/apt/apt-helper download-file "$2" "$file" "SHA256:$3" 2>&1) || {
-    printf '%s\n' "$said" >>"$log"; said=$(printf '%s\n' "$said" | grep '^E: ' | tail -n 1)
-    printf '%s\n' "cannot fetch $2: ${said#E: }" >&2; exit 1
+  # apt's download helper uses apt's proxies, and checks the sum
+  output=$(/usr/lib/apt/apt-helper download-file "$2" "$file" "SHA256:$3" 2>&1) || {
+    printf '%s\n' "$output" >>"$log"; output=$(printf '%s\n' "$output" | grep '^E: ' | tail -n 1)
+    printf '%s\n' "cannot fetch $2: ${output#E: }" >&2; exit 1
   }
-  # what is installed from elsewhere may be newer
+  # the installed package may be newer
   set -- "$@" apt install --no-install-recommends --allow-downgrades -- "$file"
   (shift 4; "$@") || { update && (shift 4; "$@"); } || say 'apt-get install'
   mkdir -p -- "$4"; printf '%s\n' "$3" >"$4/.$1.new"; sync -- "$4/.$1.new"; mv -fT -- "$4/.$1.new" "$4/$1"

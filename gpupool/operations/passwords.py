@@ -31,7 +31,7 @@ def first(user: str, password: Secret, reset: bool = False) -> Commands:
     if state == "own" and not reset:
         this_host().noop(f"{user} has a password")
         return
-    differs = Aspect("has to be changed at the first login", state, note="has to be changed at the first login")
+    differs = Aspect("must be changed at the first login", state, note="must be changed at the first login")
     diffs.record([Change(Kind.USER, f"password of {user}", (differs,))])
     # if the password cannot be marked as expired, the account is locked: it must not stay valid unchanged
     script = 'chpasswd && { chage -d 0 -- "$user" || { usermod -L -- "$user"; exit 1; }; }'

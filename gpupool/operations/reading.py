@@ -26,7 +26,7 @@ def _weighed(state: UnitState, path: str, text: ReadFile, version: str) -> tuple
     name = posixpath.basename(path)
     before, after = _before(state, path, text), _after(path, text)
     if before is None:
-        return effects.reader(name), "what it runs with is not known"
+        return effects.reader(name), "its current settings are unknown"
     differ = effects.changed(name, before, after, version)
     return effects.joined(differ.values()), _named(differ) or "comments"
 

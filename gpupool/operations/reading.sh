@@ -1,14 +1,14 @@
 #!/bin/sh
-# Functions that keep what a daemon has read, so that it can be compared, and put back; the calls of them come after it.
-# $stamps is the folder of stamps: one file a unit, first line its InvocationID, then what look says of its files. The
-# contents are below it, in `read`, by their sums.
-# shellcheck disable=SC2154 # stamps is set before it
+# Defines functions that keep the files which a daemon has read, to compare and restore them; the caller appends the calls.
+# $stamps: the folder of stamps. A stamp is a file for each unit, with its InvocationID and then the output of `look` for
+# its files. The folder `read` in it has the contents, named by their sha256.
+# shellcheck disable=SC2154 # the caller sets stamps
 
 look() { for path in "$@"; do
   if [ -f "$path" ]; then printf '%s  %s\n' "$(sha256sum < "$path" | cut -c-64)" "$path"
   else printf -- '-  %s\n' "$path"; fi
 done; }
-keep() { # path...: what they hold now, readable by root alone
+keep() { # path...: keep their current contents, readable by root alone
   mkdir -p -- "$stamps/read"; chmod 0700 -- "$stamps/read"
   for path in "$@"; do
     [ -f "$path" ] || continue
@@ -25,7 +25,7 @@ write_stamp() { # unit invocation lines
     grep -qsF -- "${copy##*/}" "$stamps"/*.* || rm -f -- "$copy"
   done
 }
-keep_read() { # unit path...: what it runs with of these, before another takes their places
+keep_read() { # unit path...: keep the files that the running unit has read, before they are replaced
   unit=$1; shift
   case $(systemctl is-active -- "$unit") in active|reloading|refreshing) ;; *) return 0;; esac
   invocation=$(systemctl show -p InvocationID --value -- "$unit")
@@ -36,7 +36,7 @@ keep_read() { # unit path...: what it runs with of these, before another takes t
     [ -f "$path" ] || continue
     now=$(look "$path"); noted=$(printf '%s\n' "$lines" | while read -r sum at; do [ "$at" != "$path" ] || echo "$sum"; done)
     if [ -n "$noted" ]; then [ "$noted" != "${now%%  *}" ] || keep "$path"
-    elif [ "$(stat -L -c %Y -- "$path")" -lt "$started" ]; then # it started with just this
+    elif [ "$(stat -L -c %Y -- "$path")" -lt "$started" ]; then # unchanged since the unit's start
       keep "$path"; all=$(printf '%s\n%s' "$all" "$now" | grep .)
     fi
   done

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Restores the accounting database from $file, and has slurmdbd run with it; notes in the file $mark that it did. $jobs: how
-# many jobs the one that is there may have at most ("": any number). It is kept under another name, unless it has none.
-# The backup is loaded beside it first; then all tables change their places at once.
-# shellcheck disable=SC2154 # file, jobs and mark are set before it
+# Restores the accounting database from the backup $file, starts slurmdbd with it, and writes the path to the file $mark.
+# $jobs: the maximum number of jobs in the existing database ("": any number). An existing database with jobs is renamed.
+# The backup is loaded into another database first; then all tables are renamed at once.
+# shellcheck disable=SC2154 # the caller sets file, jobs and mark
 # shellcheck disable=SC2016 # backticks are for MariaDB
 
 set -eu
@@ -21,8 +21,8 @@ zcat "$name" | mariadb gpupool_restore || fail "$file cannot be loaded; nothing 
 tables() { mariadb -N -e "select table_name from information_schema.tables where table_schema = '$1'"; }
 count() {
   sum=0
-  for it in $(tables "$1"); do
-    case $it in *_job_table) sum=$((sum + $(mariadb -N -e "select count(*) from \`$1\`.\`$it\`"))) ;; esac
+  for table in $(tables "$1"); do
+    case $table in *_job_table) sum=$((sum + $(mariadb -N -e "select count(*) from \`$1\`.\`$table\`"))) ;; esac
   done
   echo $sum
 }
@@ -37,8 +37,8 @@ now=$(count slurm_acct_db)
 {
   printf 'create database if not exists `%s`; rename table ' "$old"
   {
-    for it in $(tables slurm_acct_db); do printf '`slurm_acct_db`.`%s` to `%s`.`%s`\n' "$it" "$old" "$it"; done
-    for it in $(tables gpupool_restore); do printf '`gpupool_restore`.`%s` to `slurm_acct_db`.`%s`\n' "$it" "$it"; done
+    for table in $(tables slurm_acct_db); do printf '`slurm_acct_db`.`%s` to `%s`.`%s`\n' "$table" "$old" "$table"; done
+    for table in $(tables gpupool_restore); do printf '`gpupool_restore`.`%s` to `slurm_acct_db`.`%s`\n' "$table" "$table"; done
   } | paste -s -d ,
 } | mariadb
 mariadb -e 'drop database gpupool_restore'
@@ -47,8 +47,8 @@ trap - EXIT
 systemctl reset-failed slurmdbd 2>/dev/null || :
 systemctl start slurmdbd
 n=0
-until said=$(timeout 30 sacctmgr -nP show cluster 2>&1); do
-  n=$((n+1)); [ $n -lt 300 ] || fail "slurmdbd does not answer with what was restored: $said"
+until output=$(timeout 30 sacctmgr -nP show cluster 2>&1); do
+  n=$((n+1)); [ $n -lt 300 ] || fail "slurmdbd does not answer with the restored database: $output"
   sleep 1
 done
 [ "$(count slurm_acct_db)" -ge "$new" ] || fail "the database has fewer than the $new jobs of the backup"

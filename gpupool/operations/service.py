@@ -175,7 +175,7 @@ def _know(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, work: Wo
 
 
 def _script(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, keeping: Sequence[str]) -> Iterator[str]:
-    reload = f'said=$({wanted.reload} 2>&1) || say "cannot be reloaded" "$said"'
+    reload = f'output=$({wanted.reload} 2>&1) || say "cannot be reloaded" "$output"'
     yield f"sums=$(look {shlex.join(wanted.paths)})"
     yield from keeping
     match act:

@@ -1,13 +1,13 @@
 #!/bin/sh
-# After reading.sh: functions around a start, restart or reload of a unit; the calls of them come after it.
-# $unit is the unit, $stamps the folder of stamps, $sums what look said of its files before the start. $old, where it is
-# set, is what look said of them when the unit last came up: it gets these back when it does not with the new ones. $own,
-# where it is set, is what look said before of a file of its state that it may spoil when it cannot be reloaded.
-# shellcheck disable=SC2154 # these are set before it, sums, old and own after it
+# After reading.sh: defines functions to start, restart or reload a unit; the caller appends their calls.
+# $unit: the unit. $stamps: the folder of stamps. $sums: the output of `look` for its files before the start. $old, if set:
+# the same for the files of its last start; they are restored if the unit does not start with the new files. $own, if set:
+# the output of `look` for a file of its state, which a failed reload may damage.
+# shellcheck disable=SC2154 # the caller sets unit and stamps before this, sums, old and own after it
 
 set -eu; umask 022
 old='' own='' reason=''
-say() { # what happened, what a command said; or else the daemon's own last words, not systemd's about it
+say() { # failure, output of a command; without output, the last line of the daemon's log, without systemd's lines
   journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
   words=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' || :)
   last=$(printf '%s\n' "$words" | grep 'fatal: ' || printf '%s\n' "${2:-$words}")
@@ -16,22 +16,22 @@ say() { # what happened, what a command said; or else the daemon's own last word
   [ -z "$reason" ] || printf '%s\n' "gpupool-reason: $reason" >&2
   printf '%s\n' "$unit $1${last:+: $last}$again (see journalctl -u $unit)" >&2; exit 1
 }
-down() { # as say, of a unit that does not run
+down() { # like `say`, for a unit that does not run
   reason="unit-down $unit"; say "$@"
 }
 began=$(date +%s)
-settle() { # some daemons say that they are ready, and then read the file they cannot live with
+settle() { # some daemons report that they are ready before they read a bad file and end
   sleep 1; systemctl is-active --quiet -- "$unit" || down "stopped right after its start"
 }
-note() { # stamp: only now, because only now does the daemon run with these files
+note() { # write the stamp after the start, when the daemon runs with these files
   write_stamp "$unit" "$(systemctl show -p InvocationID --value -- "$unit")" "$sums"
 }
-put_back() { # says what came of it; files that nobody kept stay as they are, and so does the unit
+put_back() { # restores the former files and prints the result; does nothing if one of them was not kept
   all=$(printf '%s\n' "$old" ${own:+"$own"})
   printf '%s\n' "$all" | { while read -r sum path; do
     [ "$sum" = - ] || [ -f "$stamps/read/$sum" ] || exit 1
   done; } || return 0
-  systemctl stop -- "$unit" >&2 || : # one that goes on after a reload that failed may still write its state
+  systemctl stop -- "$unit" >&2 || : # after a failed reload, the daemon may still run and write its state
   printf '%s\n' "$all" | while read -r sum path; do
     [ "$(look "$path")" != "$sum  $path" ] || continue
     if [ "$sum" = - ]; then rm -f -- "$path"; continue; fi

@@ -50,13 +50,13 @@ def refuse_job_loss(
         losses += [(f"{path} changes", running, "nodename=ALL reason=tmp") for path in _changed(idle, sums)]
     if losses:
         count = len({job.id for _, jobs, _ in losses for job in jobs})
-        told = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
+        lost = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
         more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
         drain = losses[0][2]
         _refused.add(this_host())
         diffs.costs("jobs", {"jobs": Effect.drain(_job(job) for _, jobs, _ in losses for job in jobs)})
         raise Refused(
-            f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
+            f"Slurm would end {count} job{'s' * (count != 1)}: {lost}{more}. First `scontrol update {drain} "
             "state=drain`, wait for its running jobs, and move or cancel the pending ones"
         )
     this_host().noop(

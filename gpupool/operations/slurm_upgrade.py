@@ -39,7 +39,7 @@ def fetched(release: str, takes_over_from: list[str], needed: list[str], way_bac
         former = (Aspect(f"{name}={version}") for name, version in state.back.items())
         work.differs("files for a rollback", *former)
         work.run("fetch_old", *(f"{name}={version}" for name, version in state.back.items()))
-    yield from work.carry_out("all files are at hand", _PRELUDE)
+    yield from work.carry_out("all files are downloaded", _PRELUDE)
 
 
 @operation
@@ -135,4 +135,4 @@ def _obstacles(state: SlurmPackages, release: str, needed: Sequence[str]) -> Ite
         yield f"apt cannot install Slurm {release}: {'; '.join(state.refused)}"
     lost = [name for name, (_, automatic) in state.removed.items() if name in needed or not automatic]
     if lost:
-        yield f"apt would remove {', '.join(lost)} for Slurm {release}: provide a version that fits to it"
+        yield f"apt would remove {', '.join(lost)} for Slurm {release}: provide a matching version"

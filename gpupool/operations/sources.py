@@ -13,7 +13,7 @@ from gpupool.shell import shell_file, values
 from gpupool.wanted import File
 
 _OTHERS = frozenset({"contrib", "non-free", "non-free-firmware"})
-_HEAD = "# Written by gpupool, what the other sources leave out; changes made here are undone by the next apply.\n"
+_HEAD = "# Written by gpupool: components that other sources lack; changes made here are undone by the next apply.\n"
 _PRELUDE = packages.APT + values(stamp=STAMP) + shell_file(__package__, "sources.sh")
 
 

@@ -29,7 +29,7 @@ def groups(wanted: dict[str, int]) -> Commands:
         taken = next((other for other, group in state.groups.items() if group.gid == gid and other != name), None)
         if name in state.groups and state.groups[name].gid != gid:
             work.obstacles.append(
-                f"group {name} has gid {state.groups[name].gid} here, wanted {gid}: files would change hands, "
+                f"group {name} has gid {state.groups[name].gid} here, wanted {gid}: files would change owner, "
                 f"so change it by hand (groupmod -g {gid} {name}, then chgrp)"
             )
         elif name not in state.groups and taken:
@@ -80,7 +80,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         work.do(f"user {user.name}", Aspect(f"uid {user.uid}, group {user.group}"), *command)
     elif now.uid != user.uid:
         work.obstacles.append(
-            f"user {user.name} has uid {now.uid} here, wanted {user.uid}: files would change hands, so change it by "
+            f"user {user.name} has uid {now.uid} here, wanted {user.uid}: files would change owner, so change it by "
             f"hand (usermod -u {user.uid} {user.name}, then chown)"
         )
     else:

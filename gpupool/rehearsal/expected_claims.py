@@ -179,7 +179,7 @@ class _Left:
 def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[JobRequest]:
     """Return pieces as jobs of the lab's users within their limits; the rest in a partition that lifts these limits.
 
-    `before` is what they hold already. Pieces that fit nowhere are left out: `reach` counts the others.
+    `before` is what they hold already. Pieces that fit nowhere are left out: `requested_gpus` counts the others.
     """
     partition = expected.cluster.partitions[lab.partition]
     left = {user: _Left(expected.allowance(user, partition, lab.name)) for user in lab.members}
@@ -200,7 +200,7 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     ]
 
 
-def reach(requests: Iterable[JobRequest]) -> int:
+def requested_gpus(requests: Iterable[JobRequest]) -> int:
     """Return the number of GPUs of all requests."""
     return sum(request.gpus * request.count for request in requests)
 

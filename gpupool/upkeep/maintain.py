@@ -21,7 +21,7 @@ from gpupool.upkeep.hold import Hold
 from gpupool.upkeep.prepare import Prepared
 from gpupool.upkeep.reboot import boots, reboot
 from gpupool.upkeep.state import by_node, jobs, states
-from gpupool.upkeep.waves import Bounds, Wishes, next_nodes, too_much
+from gpupool.upkeep.waves import Bounds, MaintenanceOptions, next_nodes, too_much
 from gpupool.wording import counted
 
 BOOT_SECONDS = 2400.0  # for a reboot: a server checks its memory before it boots
@@ -39,10 +39,10 @@ class Maintenance:
         hold: Hold,
         observer: Observer,
         prepared: Prepared,
-        wishes: Wishes,
+        options: MaintenanceOptions,
     ) -> None:
         self._controller, self._door, self._hold, self._observer = controller, door, hold, observer
-        self._prepared, self._wishes = prepared, wishes
+        self._prepared, self._options = prepared, options
         self._progress, self._shares = prepared.progress, prepared.shares
         self._proven = False  # the canary has passed
 
@@ -51,7 +51,7 @@ class Maintenance:
 
         After KeyboardInterrupt or GpupoolError, nodes in progress stay drained and reserved; the next run continues.
         """
-        self._announce(message(self._prepared, self._wishes))
+        self._announce(message(self._prepared, self._options))
         self._work()
         self._announce("")
 
@@ -116,7 +116,7 @@ class Maintenance:
         return out_of_service(self._controller, seen) - self._ours()
 
     def _next(self, known: Mapping[str, NodeState]) -> tuple[str, ...]:
-        bounds = self._wishes.bounds
+        bounds = self._options.bounds
         if not self._proven:
             if self._in("failed"):
                 return ()
@@ -158,7 +158,7 @@ class Maintenance:
             if not self._proven:
                 return f"{failed[0].node.name}, the first one, failed"
             return f"{', '.join(progress.node.name for progress in failed)} failed: no more nodes may be out of service"
-        lost = too_much(self._wishes.bounds, self._shares, self._out(known))
+        lost = too_much(self._options.bounds, self._shares, self._out(known))
         return (
             f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
             if lost
@@ -190,7 +190,7 @@ class Maintenance:
         for progress in waiting:
             if remaining := left[progress.node.name]:
                 self._observer.step(progress.node.name, f"waiting for {drain.jobs_in_brief(remaining)}")
-                patience = self._wishes.patience
+                patience = self._options.patience
                 if patience is not None and time.monotonic() - progress.since >= patience:
                     drain.resume(self._controller, [progress.node], WORK)
                     self._end(progress, "not begun", f"its jobs did not end in time: {drain.jobs_in_brief(remaining)}")
@@ -209,7 +209,7 @@ class Maintenance:
                 self._fail(progress, "it does not answer after its change")
                 continue
             why = wants.get(progress.node.name) or boot.needs
-            if why or (self._wishes.reboot and boot.at <= self._prepared.since):
+            if why or (self._options.reboot and boot.at <= self._prepared.since):
                 progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
                 self._observer.step(progress.node.name, f"rebooting{f': {why}' if why else ''}")
                 self._reboot(progress)
@@ -280,11 +280,11 @@ class Maintenance:
         self._observer.ended(progress.node.name, phase, why)
 
 
-def message(prepared: Prepared, wishes: Wishes) -> str:
+def message(prepared: Prepared, options: MaintenanceOptions) -> str:
     """Return the message of the day: the begin, the nodes, and the effect on jobs."""
     names = ", ".join(name for name, progress in prepared.progress.items() if progress.phase == "waiting")
     return (
         f"Maintenance since {time.strftime('%Y-%m-%d %H:%M', time.localtime(prepared.since))}: {names}.\n"
-        f"{counted(wishes.bounds.at_most, 'node')} at a time, without new jobs; running jobs are not ended. "
+        f"{counted(options.bounds.at_most, 'node')} at a time, without new jobs; running jobs are not ended. "
         "`sinfo -R` lists them."
     )

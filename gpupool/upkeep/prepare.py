@@ -14,7 +14,7 @@ from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.shares import Share, shares_of, worst
 from gpupool.upkeep.state import by_node, jobs, states
-from gpupool.upkeep.waves import Wishes, too_much
+from gpupool.upkeep.waves import MaintenanceOptions, too_much
 from gpupool.wording import counted
 
 _NEVER = "9999"  # after all times that Slurm writes
@@ -39,11 +39,11 @@ class Prepared:
         return all(progress.phase in GOOD for progress in self.progress.values())
 
 
-def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: Wishes) -> Prepared:
+def prepare(controller: Controller, door: Door, nodes: Sequence[Node], options: MaintenanceOptions) -> Prepared:
     """Return the work to do on each node, from the nodes' state and a plan of the inventory; change nothing.
 
     GpupoolError if an earlier maintenance has not finished on other nodes; UsageError if a single node would cost a lab
-    more than `wishes` allow.
+    more than `options` allow.
     """
     computing = controller.target.cluster.having("compute")
     known, reserved = states(controller, computing), reservation(controller, RESERVATION)
@@ -55,19 +55,19 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: W
             "add them to --nodes to continue there"
         )
     progress = first_look(nodes, known, started)
-    _find_work(controller, door, progress, started, wishes)
+    _find_work(controller, door, progress, started, options)
     shares = shares_of(controller.target.cluster)
     waiting = [each.node.name for each in progress.values() if each.phase == "waiting"]
     for name in waiting:
-        if lost := too_much(wishes.bounds, shares, [name]):
+        if lost := too_much(options.bounds, shares, [name]):
             lab, count = next(iter(lost.items()))
             raise UsageError(
-                f"--per-lab {wishes.bounds.per_lab}: {name} alone may take {count} GPUs from {lab}; "
+                f"--per-lab {options.bounds.per_lab}: {name} alone may take {count} GPUs from {lab}; "
                 f"allow at least {count}"
             )
     out = out_of_service(controller, known) - {*waiting}
-    lacking = worst(shares, waiting, wishes.bounds.at_most, out)
-    if (most := wishes.bounds.per_lab) is not None:
+    lacking = worst(shares, waiting, options.bounds.at_most, out)
+    if (most := options.bounds.per_lab) is not None:
         already = worst(shares, (), 0, out)
         gpus = {share.account for share in shares if share.unit == "GPUs"}
         lacking = {name: max(already[name], min(n, most)) if name in gpus else n for name, n in lacking.items()}
@@ -76,7 +76,11 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: W
 
 
 def _find_work(
-    controller: Controller, door: Door, progress: dict[str, Progress], started: Collection[str], wishes: Wishes
+    controller: Controller,
+    door: Door,
+    progress: dict[str, Progress],
+    started: Collection[str],
+    options: MaintenanceOptions,
 ) -> None:
     """Keep a node `waiting` only if it has work to do or an earlier run has begun it."""
     waiting = [each for each in progress.values() if each.phase == "waiting"]
@@ -96,7 +100,7 @@ def _find_work(
             each.phase, each.why = "left alone", host.failure or "it does not answer"
         elif host.changes:
             each.why = counted(len(host.changes), "change")
-        elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if wishes.reboot else ""):
+        elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if options.reboot else ""):
             each.why = why
         else:
             each.phase = "nothing to do"

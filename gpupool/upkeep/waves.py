@@ -15,7 +15,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class MaintenanceOptions:
     """Options of maintenance: `reboot` reboots every node; a node whose jobs take longer than `patience` is resumed.
 
     `patience` is in seconds; None waits without limit.

@@ -207,9 +207,7 @@ def test_files_that_are_not_ours_are_kept_and_named(change: str, tmp_path: Path)
     ((script, stdin),) = scripts(left, wanted=[])
     done = run(script, stdin)
     assert done.returncode == 1
-    why = (
-        "it replaced a file that was there before" if change == "replaced" else "it was changed since gpupool wrote it"
-    )
+    why = "it replaced an existing file" if change == "replaced" else "it was changed since gpupool wrote it"
     assert done.stderr.splitlines()[-1].startswith(f"{path}: no longer in the inventory, but {why}: remove it, or")
     assert path.exists()
 

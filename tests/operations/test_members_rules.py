@@ -56,8 +56,8 @@ def test_a_user_who_left_the_group_is_no_longer_wanted() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (state(["bob"], away="no server answers"), r"the directory cannot be asked \(no server answers\): 3 stay"),
-        (MembersState(away="sssd does not run"), r"the directory cannot be asked \(sssd does not run\): 3 stay"),
+        (state(["bob"], away="no server answers"), r"the directory does not answer \(no server answers\): 3 stay"),
+        (MembersState(away="sssd does not run"), r"the directory does not answer \(sssd does not run\): 3 stay"),
         (state([]), "the group has no members who can be users: 3 stay"),
         (MembersState({"lab-blue": []}, {}), "the directory has no such group: 3 stay"),
     ],
@@ -109,5 +109,5 @@ def test_apply_does_everything_else_and_then_names_the_missing_directory() -> No
         commands = [str(command) for command in entities._inner(wanted=wanted, roster=ROSTER)]
         shown = words(diffs.take(host, None))
     assert len(commands) == 2
-    assert "users of red, from group lab-red: the directory cannot be asked (sssd does not run)" in commands[1]
+    assert "users of red, from group lab-red: the directory does not answer (sssd does not run)" in commands[1]
     assert "account red" in shown

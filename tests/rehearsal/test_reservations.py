@@ -107,7 +107,7 @@ def test_only_jobs_of_its_accounts_run_in_it(twin: Twin, wanted: list[Reservatio
     # a job holds it: the message names the job, and the reservation is removed after the job has ended
     gone = twin.run(difference(state(twin), []).script())
     assert gone.code
-    assert "reservation course: slurmctld says" in gone.err
+    assert "reservation course: slurmctld refuses it:" in gone.err
     assert "squeue -R course" in gone.err
     end_jobs(twin)
     assert set(reconcile(twin, []).changes) == {"reservation course"}
@@ -165,7 +165,7 @@ def test_nodes_with_jobs_are_refused_with_the_option_to_set(twin: Twin, wanted: 
     soon = replace(wanted[0], start=now_from(twin, 1), every="", flags=())
     done = twin.run(difference(state(twin), [soon, *wanted[1:]]).script())
     assert done.code
-    assert "reservation course: slurmctld says" in done.err
+    assert "reservation course: slurmctld refuses it:" in done.err
     assert "ignore_jobs: true" in done.err
     assert set(state(twin).live) == {"power-works"}, "the others are made"
     reconcile(twin, [replace(soon, flags=("IGNORE_JOBS",))])

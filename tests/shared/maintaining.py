@@ -8,7 +8,7 @@ from fake_door import FakeDoor, FakeHold, Notes
 from gpupool.upkeep.choice import chosen
 from gpupool.upkeep.maintain import Maintenance
 from gpupool.upkeep.prepare import Prepared, prepare
-from gpupool.upkeep.waves import Bounds, Wishes
+from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
 NAME = "gpupool_maintain"
 ONE, TWO = "gpu-1", "gpu-2"
@@ -24,21 +24,21 @@ class Run:
         for name in (ONE, TWO):
             self.door.changes["plan", name] = ["Slurm configuration", "GPU driver"]
 
-    def prepare(self, selector: str = "@compute", **wishes: Any) -> Prepared:
-        wanted = self._wishes(**wishes)
+    def prepare(self, selector: str = "@compute", **options: Any) -> Prepared:
+        wanted = self._options(**options)
         return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
 
-    def __call__(self, selector: str = "@compute", **wishes: Any) -> dict[str, tuple[str, str]]:
+    def __call__(self, selector: str = "@compute", **options: Any) -> dict[str, tuple[str, str]]:
         """Return the phase of each node and the reason at the end."""
-        self.prepared = self.prepare(selector, **wishes)
+        self.prepared = self.prepare(selector, **options)
         hold: Any = self.hold
-        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()
+        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._options(**options)).run()
         return {name: (progress.phase, progress.why) for name, progress in self.prepared.progress.items()}
 
-    def _wishes(
+    def _options(
         self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
-    ) -> Wishes:
-        return Wishes(Bounds(at_most, per_lab), reboot, patience)
+    ) -> MaintenanceOptions:
+        return MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
 
     def applied(self) -> list[tuple[str, ...]]:
         return [nodes for what, nodes in self.door.runs if what == "apply"]

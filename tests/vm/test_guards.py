@@ -88,7 +88,7 @@ def test_a_change_that_would_lose_data_is_refused_at_once(stores: Stores, change
         assert "tank/red quota: 16M is less than the 30." in message
         assert "tank/home userquota@20001: 8M is less than the 9." in message
         assert "tank/red mountpoint: it is /tank/red, wanted /data/red" in message
-        assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in message
+        assert f"pool tank lacks disks: disks are only added by hand: zpool add tank log {DISKS[0]}" in message
         assert stores.out(SERVER, "cat /tank/blue/thesis") == "thesis"
         assert "/tank/blue" not in stores.out(SERVER, "exportfs -s")
         read = "zfs get -Hpo value quota tank/red; zfs get -Hpo value userquota@20001,userquota@20002 tank/home"

@@ -132,7 +132,7 @@ def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
     """Owned nodes are in a partition that does not preempt their owner's jobs; jobs of others are preempted on them."""
     stakes, of_nodes = Stakes.of(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
-        if missing := sorted(owner.nodes - stakes.reach(owner.name)):
+        if missing := sorted(owner.nodes - stakes.lasting_nodes(owner.name)):
             message = f"{listed(missing)}: in no partition where jobs of {owner.name} run and are not preempted"
             hint = f"add a partition with these nodes and allow_accounts: [{owner.name}]"
             yield Complaint(("accounts", owner.index, "owns"), message, hint)

@@ -117,7 +117,7 @@ def _lab(site: Site, owner: Owner) -> Iterator[Complaint]:
         yield Complaint(claim, message)
     stakes = Stakes.of(site)
     for resource, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
-        available = stakes.amount(stakes.reach(lab.name) & stakes.pool, resource)
+        available = stakes.amount(stakes.lasting_nodes(lab.name) & stakes.pool, resource)
         if available < own:
             verb, noun = ("owns", f"{resource} GPUs") if owner.types else ("has contributed", "GPUs")
             message = (

@@ -83,7 +83,7 @@ class Stakes:
             if not self.site.is_preempted(entry) and self.site.admits(entry, account)
         ]
 
-    def reach(self, account: str) -> Nodes:
+    def lasting_nodes(self, account: str) -> Nodes:
         """Return the nodes of the partitions that admit an account and do not preempt its jobs."""
         selectors = frozenset(partition.nodes for partition in self.lasting(account))
         if selectors not in self._reached:
@@ -96,7 +96,7 @@ class Stakes:
 
     def at_stake(self, owner: Owner, resource: str) -> Nodes:
         """Return the nodes of the pool where an owner may use what it has a right to."""
-        reached = self.reach(owner.name)
+        reached = self.lasting_nodes(owner.name)
         if (reached, resource) not in self._at_stake:
             self._at_stake[reached, resource] = frozenset(
                 node for node in reached & self.pool if self._on(node, resource)
@@ -162,7 +162,7 @@ class Stakes:
     def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
         """Return how much an account and those below it may hold, and on which of the nodes."""
         below = [self._held(child, where, resource) for child in self._below.get(account.name, [])]
-        mine = self.reach(account.name) & where
+        mine = self.lasting_nodes(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))
         held = (inf if mine else 0) + sum(amount for amount, _ in below)
         limit, types = self.limit(account, resource), self._group(account).gpus

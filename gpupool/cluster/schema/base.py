@@ -126,7 +126,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class Fact(Entry):
+class SourcedEntry(Entry):
     """An entry with the source of its values (`src`), and the keys whose values are a guess (`inferred`)."""
 
     src: Word | None = Field(None, description="Source of this entry, such as a line of the cluster's user guide.")

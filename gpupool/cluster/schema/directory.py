@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import Count, Fact
+from gpupool.cluster.schema.base import Count, SourcedEntry
 
 _SERVER = re.compile(r"ldaps?://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 # a part of a name such as dc=example, without characters that sssd.conf or LDAP give a meaning
@@ -69,7 +69,7 @@ Certificate = Annotated[str, Field(strict=True), AfterValidator(_file)]
 IdRange = Annotated[Ids, BeforeValidator(_ids), WithJsonSchema({"type": "string", "examples": ["30000-59999"]})]
 
 
-class Directory(Fact):
+class Directory(SourcedEntry):
     """A directory service (LDAP, Active Directory) whose groups define the users of accounts."""
 
     kind: Literal["rfc2307", "rfc2307bis", "ad"] = Field(

@@ -6,7 +6,18 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Several, Word, one_line
+from gpupool.cluster.schema.base import (
+    AbsolutePath,
+    Count,
+    Entry,
+    Flag,
+    Name,
+    Nodes,
+    Several,
+    SourcedEntry,
+    Word,
+    one_line,
+)
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Day, Duration, Size, Span
 
@@ -96,7 +107,7 @@ class Limits(Entry):
     )
 
 
-class Account(Fact):
+class Account(SourcedEntry):
     """A Slurm account. If its kind is lab, its cap is what it owns: `contributed_gpus`, or `owns`."""
 
     name: Name
@@ -140,14 +151,14 @@ class Account(Fact):
         return self.members == "all"
 
 
-class Grant(Fact):
+class Grant(SourcedEntry):
     """A QoS granted until a date."""
 
     qos: Name
     until: Day
 
 
-class User(Fact):
+class User(SourcedEntry):
     """A user. The uid is part of the inventory, so it is the same on every node and never changes."""
 
     name: Name
@@ -170,7 +181,7 @@ class User(Fact):
     )
 
 
-class Qos(Fact):
+class Qos(SourcedEntry):
     """A quality of service."""
 
     default: Flag = Field(False, description="The QoS of jobs without --qos.")
@@ -203,7 +214,7 @@ class Qos(Fact):
         return self.limits.per_job.wall if self.max_wall is None else self.max_wall
 
 
-class Partition(Fact):
+class Partition(SourcedEntry):
     """A partition, or with `for_each` one per account of that kind; `{account}` is replaced by its name."""
 
     name: Word

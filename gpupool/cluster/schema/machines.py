@@ -9,12 +9,12 @@ from gpupool.cluster.schema.base import (
     CudaVersion,
     Domain,
     Entry,
-    Fact,
     Flag,
     Name,
     NodeNames,
     PlainPath,
     Several,
+    SourcedEntry,
     VariableName,
     Word,
     spelt,
@@ -51,14 +51,14 @@ Provider = Annotated[
 ]
 
 
-class Totals(Fact):
+class Totals(SourcedEntry):
     """Totals of the whole cluster; used only to check the inventory."""
 
     gpus: Count | None = None
     cpus: Count | None = None
 
 
-class ClusterEntry(Fact):
+class ClusterEntry(SourcedEntry):
     """The cluster's name, network and location."""
 
     name: Annotated[
@@ -84,7 +84,7 @@ class Mig(Entry):
     profile: MigProfile = Field(description="A profile of `nvidia-smi mig -lgip`, such as 1g.5gb.")
 
 
-class GpuType(Fact):
+class GpuType(SourcedEntry):
     """A GPU type; its key is both Slurm's gres type and the node feature."""
 
     models: tuple[Word, ...]
@@ -101,7 +101,7 @@ class GpuType(Fact):
     min_cuda: CudaVersion | None = Field(None, description="The oldest CUDA version that users' programs for it need.")
 
 
-class Hardware(Fact):
+class Hardware(SourcedEntry):
     """A hardware model of nodes."""
 
     cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
@@ -165,7 +165,7 @@ class Hardware(Fact):
         return max(0, self.slurm_memory(reserve) - self.memory_kept)
 
 
-class Cloud(Fact):
+class Cloud(SourcedEntry):
     """The cloud in which the controllers start and stop elastic nodes, with Apache Libcloud."""
 
     driver: Provider = Field(
@@ -189,7 +189,7 @@ class Cloud(Fact):
     shutdown_timeout: Duration = Field(120, description="Maximum time that a node takes to switch off.")
 
 
-class NodeEntry(Fact):
+class NodeEntry(SourcedEntry):
     """One node, or a range of identical nodes."""
 
     name: NodeNames
@@ -226,7 +226,7 @@ class NodeEntry(Fact):
     )
 
 
-class Gpu(Fact):
+class Gpu(SourcedEntry):
     """How GPUs are assigned to jobs."""
 
     constrain_devices: Flag = Field(True, description="A job can only open its own GPUs.")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Entry, Fact, Flag, Nodes, PlainPath, VariableName, Word, spelt
+from gpupool.cluster.schema.base import Entry, Flag, Nodes, PlainPath, SourcedEntry, VariableName, Word, spelt
 
 _STEP = r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*"
 ModuleName = Annotated[
@@ -36,14 +36,14 @@ class CondaInstaller(Entry):
     prefix: PlainPath = Field("/opt/conda", description="A link to the installation; default: /opt/conda.")
 
 
-class Conda(Fact):
+class Conda(SourcedEntry):
     """Conda: each user's own, and one for all users if `installer` is set."""
 
     bashrc_hook: Flag = False
     installer: CondaInstaller | None = None
 
 
-class Module(Fact):
+class Module(SourcedEntry):
     """A module file. The software itself is not installed by gpupool."""
 
     name: ModuleName = Field(description="Argument of `module load`, such as gcc/7.4.")
@@ -61,7 +61,7 @@ class Module(Fact):
     provides: tuple[Program, ...] = Field((), description="Commands that `gpupool verify` looks for when it is loaded.")
 
 
-class Modules(Fact):
+class Modules(SourcedEntry):
     """Environment modules (Lmod)."""
 
     enabled: Flag = True

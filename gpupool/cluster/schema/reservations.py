@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Fact, Flag, Name, Nodes, Several
+from gpupool.cluster.schema.base import Flag, Name, Nodes, Several, SourcedEntry
 from gpupool.cluster.units import Moment, Span
 
 
-class Reservation(Fact):
+class Reservation(SourcedEntry):
     """A reservation of nodes or GPUs. Jobs request it by its name: `sbatch --reservation=course`."""
 
     name: Name

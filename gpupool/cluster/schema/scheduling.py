@@ -8,12 +8,12 @@ from gpupool.cluster.schema.base import (
     AbsolutePath,
     Count,
     Entry,
-    Fact,
     Flag,
     Name,
     PlainPath,
     SacctField,
     Several,
+    SourcedEntry,
     Word,
     spelt,
 )
@@ -64,7 +64,7 @@ class Backup(Entry):
     keep: Several = Field(14, description="Number of backups to keep of each kind.")
 
 
-class Slurm(Fact):
+class Slurm(SourcedEntry):
     """The Slurm daemons and their state."""
 
     version: Supported = Field(DEFAULT, description="The version that the nodes' distribution ships.")
@@ -135,7 +135,7 @@ class RpcLimit(Entry):
     refill: Count
 
 
-class Scheduler(Fact):
+class Scheduler(SourcedEntry):
     """Rules for all jobs."""
 
     default_partition: Word = Field("none", description="A partition name, none, per_user or fit.")
@@ -204,7 +204,7 @@ class Scheduler(Fact):
         return self.max_cpus_per_gpu.get(gpu, self.max_cpus_per_gpu.get("default"))
 
 
-class Arbiter(Fact):
+class Arbiter(SourcedEntry):
     """Lets a job that is pending because of its lab's cap preempt preemptable jobs of the same lab."""
 
     enabled: Flag = True
@@ -212,7 +212,7 @@ class Arbiter(Fact):
     interval: Duration = 15
 
 
-class Preemption(Fact):
+class Preemption(SourcedEntry):
     """The effect of preemption on jobs. The tiers of partitions, or `preempts` of QoS, decide who preempts whom."""
 
     action: PreemptAction = "requeue"

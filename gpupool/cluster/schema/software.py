@@ -11,13 +11,13 @@ from gpupool.cluster.schema.base import (
     Count,
     CudaVersion,
     Entry,
-    Fact,
     Flag,
     Mode,
     Name,
     Nodes,
     PathOfUser,
     PlainPath,
+    SourcedEntry,
     TextOfUser,
     VariableName,
     Word,
@@ -80,7 +80,7 @@ def _repository_key(key: str) -> str:
 RepositoryKey = Annotated[str, Field(strict=True), AfterValidator(_repository_key)]
 
 
-class Repository(Fact):
+class Repository(SourcedEntry):
     """A repository of Debian packages besides the distribution's own."""
 
     url: Annotated[
@@ -98,7 +98,7 @@ class Repository(Fact):
     key: RepositoryKey = Field(description="The public key that signs it: the whole armored block.")
 
 
-class DriverChoice(Fact):
+class DriverChoice(SourcedEntry):
     """Version and source of the GPU driver of nodes."""
 
     driver_branch: DriverBranch | None = Field(None, description="Such as 550; default: the distribution's.")
@@ -138,7 +138,7 @@ class DockerPurge(Entry):
     )
 
 
-class Docker(Fact):
+class Docker(SourcedEntry):
     """Docker on nodes. Anyone who may use it can become root there."""
 
     enabled: Flag = True
@@ -167,7 +167,7 @@ class Download(Entry):
     sha256: Annotated[str, spelt(r"^[0-9a-f]{64}$", "a sha256 has 64 digits of 0 to 9 and a to f")]
 
 
-class Singularity(Fact):
+class Singularity(SourcedEntry):
     """Singularity (Apptainer) on nodes."""
 
     enabled: Flag = True
@@ -183,7 +183,7 @@ class Singularity(Fact):
     )
 
 
-class Image(Fact):
+class Image(SourcedEntry):
     """A container image kept on the nodes."""
 
     source: Annotated[
@@ -194,7 +194,7 @@ class Image(Fact):
     where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
 
 
-class Software(Fact):
+class Software(SourcedEntry):
     """Installed software."""
 
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
@@ -226,7 +226,7 @@ class JobDirectory(Entry):
     min_free: Size = Field(1024, description="With less free space, a job starts without a private directory.")
 
 
-class Environment(Fact):
+class Environment(SourcedEntry):
     """Environment variables; values may contain {user} and {account}."""
 
     accept_env: AcceptEnv | None = None
@@ -239,7 +239,7 @@ class Environment(Fact):
     job_directory: JobDirectory | None = None
 
 
-class Tool(Fact):
+class Tool(SourcedEntry):
     """A program that comes with gpupool."""
 
     name: Word
@@ -247,7 +247,7 @@ class Tool(Fact):
     options: dict[Name, Word | Count] = Field(default_factory=dict)
 
 
-class Timer(Fact):
+class Timer(SourcedEntry):
     """A periodic task on nodes, except for storage."""
 
     job: Literal["docker-purge", "reaper", "shm-clean"] = Field(
@@ -286,7 +286,7 @@ class AdminSsh(Entry):
         return self.port or 22
 
 
-class Access(Fact):
+class Access(SourcedEntry):
     """The logins that each kind of node accepts."""
 
     admin: AdminSsh = Field(default_factory=AdminSsh)
@@ -319,7 +319,7 @@ class Access(Fact):
     )
 
 
-class HeadNodes(Fact):
+class HeadNodes(SourcedEntry):
     """Limits of each user on a head node."""
 
     cpu_per_user: Annotated[
@@ -337,7 +337,7 @@ class HeadNodes(Fact):
     linger: Flag = Field(True, description="Processes of a user, such as tmux, keep running after the last session.")
 
 
-class Reaper(Fact):
+class Reaper(SourcedEntry):
     """Ends users' processes outside of Slurm, on compute nodes that are not heads; `timers` sets how often."""
 
     grace: Duration = Field(description="Time from the first sight of a process outside of jobs to its end.")
@@ -347,7 +347,7 @@ class Reaper(Fact):
     )
 
 
-class DevPorts(Fact):
+class DevPorts(SourcedEntry):
     """Ports for users' own servers."""
 
     range: PortRange
@@ -355,7 +355,7 @@ class DevPorts(Fact):
     where: Nodes | None = Field(None, description="Default: all nodes.")
 
 
-class Policies(Fact):
+class Policies(SourcedEntry):
     """Site policies."""
 
     head_nodes: HeadNodes | None = None

@@ -8,13 +8,13 @@ from gpupool.cluster.schema.base import (
     AbsolutePath,
     Count,
     Entry,
-    Fact,
     Flag,
     Mode,
     Name,
     Nodes,
     PathOfUser,
     Several,
+    SourcedEntry,
     VariableName,
     Word,
     spelt,
@@ -36,7 +36,7 @@ class Vdev(Entry):
     disks: tuple[AbsolutePath, ...] = Field(min_length=1, description="Persistent names: /dev/disk/by-id/….")
 
 
-class Pool(Fact):
+class Pool(SourcedEntry):
     """A ZFS pool of one server, or identical pools of several nodes."""
 
     server: Name | None = None
@@ -70,7 +70,7 @@ class UserQuota(Entry):
     files: Several | None = Field(None, description="Maximum number of files and directories.")
 
 
-class Export(Fact):
+class Export(SourcedEntry):
     """A directory that a fileserver exports to other nodes."""
 
     server: Name | None = None
@@ -139,7 +139,7 @@ class SpaceRules(Entry):
     extra_dirs: Literal["audit", "allow"] = "allow"
 
 
-class Home(Fact):
+class Home(SourcedEntry):
     """Home directories: in an export, or local if `export` is not set."""
 
     path: PathOfUser = Field("/home/{user}", description="Path, with {user}, {account}, {domain} and {id}.")
@@ -152,7 +152,7 @@ class Home(Fact):
     mode: Mode = "0700"
 
 
-class Local(Fact):
+class Local(SourcedEntry):
     """A local directory of nodes."""
 
     path: AbsolutePath
@@ -163,7 +163,7 @@ class Local(Fact):
     mode: Mode = Field("1777", description="Mode of the directory; with user_dirs, of the users' directories.")
 
 
-class UserSpace(Fact):
+class UserSpace(SourcedEntry):
     """A directory for each user."""
 
     path: PathOfUser
@@ -173,7 +173,7 @@ class UserSpace(Fact):
     )
 
 
-class UsageReport(Fact):
+class UsageReport(SourcedEntry):
     """A file in each directory that reports its disk usage."""
 
     file: Word = "disk-usage.txt"
@@ -181,7 +181,7 @@ class UsageReport(Fact):
     tag_over: Size | None = None
 
 
-class Purge(Fact):
+class Purge(SourcedEntry):
     """Automatic removal of old files."""
 
     path: AbsolutePath
@@ -192,7 +192,7 @@ class Purge(Fact):
     )
 
 
-class Storage(Fact):
+class Storage(SourcedEntry):
     """All storage of the cluster."""
 
     driver: Literal["nfs", "standin"] = Field("nfs", description="standin: shared directories of a testbed.")

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Fact, Name, Nodes, Word
+from gpupool.cluster.schema.base import Name, Nodes, SourcedEntry, Word
 from gpupool.cluster.units import Duration, Size
 
 
-class Testbed(Fact):
+class Testbed(SourcedEntry):
     """The nodes that are started as containers, and shorter times for the testbed."""
 
     __test__ = False  # pytest would take the name for a test class

@@ -97,9 +97,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
     if others := left(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
-        diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
+        diffs.note(f"left in slurmdbd, because another system manages it, too: {shown}")
     if kept := [each.item for each in state.bad_names if each not in doomed]:
-        diffs.note(f"ignored in slurmdbd, as the name is not valid: {', '.join(kept[:_SHOWN])}")
+        diffs.note(f"ignored in slurmdbd, because the name is invalid: {', '.join(kept[:_SHOWN])}")
     if not steps and not stays and not unsure and not doomed:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:

@@ -140,7 +140,7 @@ def _members(
         if default in members and members[default] is None and not mine and any(others):
             members[default] = "it is the default account of a user who has jobs"
         if default in members and members[default] is None and not mine and spared & set(current["accounts"]):
-            members[default] = "it is the default account of a user whom another system keeps"
+            members[default] = "it is the default account of a user whom another system manages"
     return members
 
 

@@ -57,8 +57,8 @@ def script(steps: Sequence[Step]) -> str:
     """Return the shell text that runs the steps and stops with slurmdbd's message at the first refused step."""
     # only sacctmgr's error is printed, as one line: users see the last line of the output
     run = (
-        'run() { said=$("$@" 2>&1) || { printf \'slurmdbd refuses "%.200s": %.400s\\n\' '
-        '"$*" "$(printf %s "$said" | tr -s \' \\n\' \' \')" >&2; exit 1; }; }'
+        'run() { output=$("$@" 2>&1) || { printf \'slurmdbd refuses "%.200s": %.400s\\n\' '
+        '"$*" "$(printf %s "$output" | tr -s \' \\n\' \' \')" >&2; exit 1; }; }'
     )
     return "\n".join([run, *(f"run {each.command()}" for each in steps)]) + "\n"
 

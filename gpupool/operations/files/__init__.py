@@ -137,8 +137,8 @@ class _FileWork(Work):
 def _check(check: list[str], path: str) -> str:
     # standard input has the files, which are not for the command
     lines = [
-        f"said=$({shlex.join(check)} 2>&1 </dev/null) ||",
-        f"""say {shlex.quote(path)}": refused, nothing is replaced: $(printf '%s\\n' "$said" | tail -n 1)\"""",
+        f"output=$({shlex.join(check)} 2>&1 </dev/null) ||",
+        f"""say {shlex.quote(path)}": refused, nothing is replaced: $(printf '%s\\n' "$output" | tail -n 1)\"""",
     ]
     return " ".join(lines)
 

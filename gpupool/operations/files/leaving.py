@@ -88,7 +88,7 @@ def _kept(entries: Sequence[Entry]) -> dict[str, str]:
     for entry in entries:
         if entry.now and not entry.untouched:
             replaced = entry.put == "replaced"
-            why = "it replaced a file that was there before" if replaced else "it was changed since gpupool wrote it"
+            why = "it replaced an existing file" if replaced else "it was changed since gpupool wrote it"
             reasons[entry.path] = (
                 f"no longer in the inventory, but {why}: remove it, or to keep it remove its line from {RECORD}"
             )

@@ -41,6 +41,6 @@ def reserved(wanted: list[Reservation]) -> Commands:
         yield StringCommand(todo.script())
     if todo.strange:
         yield failure(
-            f"reservations that gpupool has not made have these names: {', '.join(todo.strange)}. Rename them in the "
+            f"reservations not created by gpupool have these names: {', '.join(todo.strange)}. Rename them in the "
             "inventory, or `scontrol delete ReservationName=NAME`"
         )

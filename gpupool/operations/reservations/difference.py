@@ -70,7 +70,7 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
         # a reservation that has begun and is missing was deleted, or ended by free_after
         if one.every or start > now or ours != one.start:
             fields = (*_fields(one), *_flags(one))
-            todo.do(one.name, Aspect(note=_told(one)), "make", one.name, one.start, *_time(one, now), *fields)
+            todo.do(one.name, Aspect(note=_description(one)), "make", one.name, one.start, *_time(one, now), *fields)
     elif differs := _differs(live, one, now):
         if ours is None:
             todo.strange.append(one.name)
@@ -187,6 +187,6 @@ def _flags(one: Reservation) -> tuple[str, ...]:
     return (f"Flags={','.join(flags)}",) if flags else ()
 
 
-def _told(one: Reservation) -> str:
+def _description(one: Reservation) -> str:
     every = {"DAILY": "every day", "WEEKDAY": "every weekday", "WEEKEND": "every weekend", "WEEKLY": "every week"}
     return " ".join(["made:", *_fields(one), *_flags(one), "from", one.start, every.get(one.every, "")]).strip()

@@ -6,7 +6,7 @@ from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
 from gpupool.operations.work import Work
-from gpupool.operations.zfs.values import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
+from gpupool.operations.zfs.values import FIXED, MARK, OURS, SIZES, about, plain_properties, size, value_text
 from gpupool.wanted import Dataset
 
 # these properties are not inherited; their default is none
@@ -38,14 +38,14 @@ def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
             _place(entry, now, state, work)
             above = _from_above(entry, entries)
             for step in (_bring, _follow, _take_back):
-                step(entry, _told_as_set(now, {**above, **plain_properties(entry)}, state), above, work)
+                step(entry, _as_set(now, {**above, **plain_properties(entry)}, state), above, work)
             work_on_quotas(entry, state, work)
             _marks(entry, now, work)
     _strays(entries, state, work)
     return work
 
 
-def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
+def _as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
     """Return properties as they are set: since 2.3, zfs prints xattr=sa as on, which meant dir before."""
     xattr = now.get("xattr")
     if xattr and xattr.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
@@ -83,9 +83,9 @@ def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str
 
 
 def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
-    lies = state.places.get(entry.mountpoint or "", "")
-    if lies:
-        why = "something is already mounted there" if lies == "mounted" else f"it is not empty ({lies})"
+    found = state.places.get(entry.mountpoint or "", "")
+    if found:
+        why = "something is already mounted there" if found == "mounted" else f"it is not empty ({found})"
         work.obstacles.append(
             f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {why}; move it away first"
         )
@@ -96,7 +96,7 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
     above = entries[name].mountpoint if name in entries else _value(state.datasets.get(name, {}), "mountpoint")
     if entry.mountpoint and entry.mountpoint != f"{(above or '').rstrip('/')}/{leaf}":
         properties["mountpoint"] = entry.mountpoint
-    shown = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
+    shown = [f"{name}={value_text(name, value)}" for name, value in plain_properties(entry).items()]
     shown += [
         f"{share} {_shown(share, amount)} for {list(given.values()).count(amount)}"
         for share, given in _given(entry)
@@ -104,8 +104,8 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
     ]
     options = [word for name, value in properties.items() for word in ("-o", f"{name}={value}")]
     at = f" at {entry.mountpoint}" if entry.mountpoint else ""
-    told_so = f"created{at}" + (f": {', '.join(shown)}" if shown else "")
-    work.do(entry.name, Aspect(note=told_so), "zfs", "create", "-p", *options, entry.name)
+    created_text = f"created{at}" + (f": {', '.join(shown)}" if shown else "")
+    work.do(entry.name, Aspect(note=created_text), "zfs", "create", "-p", *options, entry.name)
     for share, given in _given(entry):
         _set_many(entry.name, [f"{share}@{number}={amount}" for number, amount in given.items()], work)
 
@@ -122,9 +122,9 @@ def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) ->
             f"zfs set mountpoint={entry.mountpoint} {entry.name}"
         )
     elif now["mounted"].value == "no" and now["canmount"].value == "on" and at.startswith("/"):
-        if lies := state.places.get(at, ""):
+        if found := state.places.get(at, ""):
             work.stays[f"{entry.name} is not mounted"] = (
-                f"{at} is not empty ({lies}); move that away, then: zfs mount {entry.name}"
+                f"{at} is not empty ({found}); move that away, then: zfs mount {entry.name}"
             )
         else:
             work.do(f"{entry.name} mounted", Aspect(f"at {at}"), "zfs", "mount", entry.name)
@@ -140,7 +140,7 @@ def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work
         if current.value == value and not moves:
             continue
         setting = f"{entry.name} {name}"
-        wanted, actual = told(name, value), told(name, current.value)
+        wanted, actual = value_text(name, value), value_text(name, current.value)
         message = f"{wanted}, set on the dataset itself" if moves else f"{actual} becomes {wanted}"
         if why := _too_small(name, value, now):
             work.stays[setting] = why
@@ -156,7 +156,7 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
     for name, value in above.items():
         current = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and current.value != value and current.source in ("local", "received"):
-            wanted, actual = f"{told(name, value)}, inherited", told(name, current.value)
+            wanted, actual = f"{value_text(name, value)}, inherited", value_text(name, current.value)
             work.do(f"{entry.name} {name}", Aspect(wanted, actual), "zfs", "inherit", name, entry.name)
 
 
@@ -166,7 +166,7 @@ def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: 
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue
-        actual = told(name, value)
+        actual = value_text(name, value)
         reset = Aspect(ABSENT, actual, note=f"{actual} is reset: no longer in the inventory")
         if name in _OWN - {"canmount"}:
             if value not in ("0", "none"):

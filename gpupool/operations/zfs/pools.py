@@ -80,7 +80,7 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
             else:
                 new.append(shlex.join(["zpool", "add", entry.name, *create_arguments(vdev)]))
     if new:
-        work.stays[f"pool {entry.name} is to grow"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
+        work.stays[f"pool {entry.name} lacks disks"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
     if left or other:
         current = "; ".join(" ".join((group.kind, *group.disks)) for group in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (

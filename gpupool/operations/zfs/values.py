@@ -71,6 +71,6 @@ def about(count: int) -> str:
     return f"{value:.1f}{' KMGTPE'[unit]}" if unit else f"{count} bytes"
 
 
-def told(name: str, value: str) -> str:
+def value_text(name: str, value: str) -> str:
     """Return a property's value for messages."""
     return size(int(value)) if name in SIZES and value.isdigit() else value

@@ -1,14 +1,14 @@
 #!/bin/sh
-# What changes of ZFS begin with: each is called through try, and one that fails holds up no other.
-# What went wrong is collected in failed.
+# The first lines of every script that changes ZFS. Each change is called with `try`, so that a failure does not stop the
+# others; the messages are collected in failed.
 
 set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C; failed=
 try() {
-  said=$("$@" 2>&1 </dev/null) && return
-  said=$(printf '%s' "$said" | tr '\n\t' '  '); failed="${failed:+$failed; }${said:-$* failed}"
+  output=$("$@" 2>&1 </dev/null) && return
+  output=$(printf '%s' "$output" | tr '\n\t' '  '); failed="${failed:+$failed; }${output:-$* failed}"
 }
-# A command that opens partitions. udev may take the links of new ones away again for a moment, and ZFS gives up
-# after zfs_vdev_open_timeout_ms without them, by default after 1 s (openzfs issue 3708).
+# Runs a command that opens partitions. udev may remove the links of new partitions for a moment; without them, ZFS fails
+# after zfs_vdev_open_timeout_ms, by default 1 s (openzfs issue 3708).
 patiently() {
   limit=/sys/module/zfs/parameters/zfs_vdev_open_timeout_ms
   if usual=$(cat "$limit" 2>/dev/null); then trap 'echo "$usual" >"$limit"' EXIT; echo 60000 >"$limit"; fi

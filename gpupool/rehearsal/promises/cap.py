@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from gpupool.rehearsal.expected_claims import JobRequest, one_more, reach, singles, whole_nodes, with_cpus
+from gpupool.rehearsal.expected_claims import JobRequest, one_more, requested_gpus, singles, whole_nodes, with_cpus
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
@@ -21,7 +21,7 @@ def _try_cap(stage: Stage) -> Verdict:
     above = Sent({})
     for group in (names[0::2], names[1::2]):
         claims = claim(stage, {name: requests[name] for name in group})
-        done, scene = reached(stage, claims, stage.patience(sum(reach(requests[name]) for name in group)))
+        done, scene = reached(stage, claims, stage.patience(sum(requested_gpus(requests[name]) for name in group)))
         if not done:
             return broken(tried, some(lacking(scene, claims)))
         stage.cancel(above)
@@ -37,7 +37,7 @@ def _try_cap(stage: Stage) -> Verdict:
     total = sum(sent.gpus for sent in stage.passed.claims.values())
     short = [f"{lab.name} has {counted(len(lab.members), 'member')}, "
              f"whose own limits allow {possible} of {lab.cap} GPUs"
-             for lab in expected.labs if (possible := reach(requests[lab.name])) < lab.cap]  # fmt: skip
+             for lab in expected.labs if (possible := requested_gpus(requests[lab.name])) < lab.cap]  # fmt: skip
     happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 

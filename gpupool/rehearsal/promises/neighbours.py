@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
+from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
@@ -105,7 +105,7 @@ def _try(stage: Stage, what: Resource) -> Verdict:
         f"{lab.name} took {size} in {counted(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
     )
     claims = claim(stage, others)
-    done, scene = reached(stage, claims, stage.patience(sum(reach(requests) for requests in others.values())))
+    done, scene = reached(stage, claims, stage.patience(sum(requested_gpus(requests) for requests in others.values())))
     stage.cancel(sent)
     total = sum(scene.gpus(sent) for sent in claims.values())
     if done:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import JobRequest, evenly, reach, single
+from gpupool.rehearsal.expected_claims import JobRequest, evenly, requested_gpus, single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_loans
 from gpupool.rehearsal.promises.waves import (
     OUTPUT,
@@ -42,7 +42,7 @@ def _try_each(stage: Stage) -> Verdict:
     for turn, (lab, requests) in enumerate(labs.items()):
         claims = claim(stage, {lab: requests})
         if turn == 0:
-            done, scene = reclaimed(stage, claims, stage.patience(reach(requests), evicts=True))
+            done, scene = reclaimed(stage, claims, stage.patience(requested_gpus(requests), evicts=True))
             if not done:
                 note_waits(stage, scene, claims.values())
                 return broken(tried, some(lacking(scene, claims)))
@@ -63,7 +63,7 @@ def _try_all(stage: Stage) -> Verdict:
     if wrong := _full(stage):
         return broken(tried, wrong)
     claims = claim(stage, labs)
-    total = sum(reach(requests) for requests in labs.values())
+    total = sum(requested_gpus(requests) for requests in labs.values())
     done, scene = reclaimed(stage, claims, stage.patience(total, evicts=True))
     if not done:
         return broken(tried, some(lacking(scene, claims)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
+from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, singles
 from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
 OUTPUT = "/tmp/gpupool-told-%A.out"  # of jobs that cannot run again
@@ -133,7 +133,7 @@ def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
 
 def labs_full(stage: Stage) -> dict[str, Sent]:
     """Let every lab hold its cap, with no other job running, and return the jobs; existing ones are used."""
-    wanted = sum(reach(requests) for requests in singles(stage.expected).values())
+    wanted = sum(requested_gpus(requests) for requests in singles(stage.expected).values())
     if sum(sent.gpus for sent in stage.passed.claims.values()) >= wanted:
         _again(stage)
         full, scene = reached(stage, stage.passed.claims, stage.patience(wanted))

@@ -16,7 +16,7 @@ from gpupool.compile.system.exports import exports_for
 from gpupool.errors import GpupoolError
 from gpupool.joining import written
 from gpupool.joining.decide import Choice
-from gpupool.joining.reach import concerned, later
+from gpupool.joining.other_nodes import concerned, later
 
 TOTALS = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, totals: {gpus: 16, cpus: 128}}")
 NEW = {"gpu-3": "10.90.2.3", "gpu-4": "10.90.2.4"}

@@ -20,7 +20,7 @@ from gpupool.rehearsal.expected_claims import (
     Piece,
     hand_out,
     one_more,
-    reach,
+    requested_gpus,
     singles,
     whole_nodes,
     with_cpus,
@@ -140,7 +140,7 @@ def test_the_cpus_of_a_gpu_are_available_on_every_node_of_its_type() -> None:
 def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(expected: Expected) -> None:
     first, rest = whole_nodes(expected)
     for requests in (singles(expected), with_cpus(expected), {lab: [*first[lab], *rest[lab]] for lab in first}):
-        assert {lab.name: lab.cap for lab in expected.labs} == {lab: reach(requests[lab]) for lab in requests}
+        assert {lab.name: lab.cap for lab in expected.labs} == {lab: requested_gpus(requests[lab]) for lab in requests}
         by_type = Counter[str]()
         for request in (request for lab in requests.values() for request in lab):
             if request.gpu_type:
@@ -179,10 +179,12 @@ def test_a_job_that_must_name_a_type_names_a_type_with_nodes(tmp_path: Path) -> 
 def test_no_users_claims_exceed_the_users_limit(pieces: list[tuple[int, int]]) -> None:
     lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
     requests = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
-    assert reach(requests) == sum(gpus for gpus, _ in pieces)  # the rest spills over into partitions without limits
+    assert requested_gpus(requests) == sum(
+        gpus for gpus, _ in pieces
+    )  # the rest spills over into partitions without limits
     for user in lab.members:
         mine = [request for request in requests if request.user == user.name and request.owned]
-        assert reach(mine) <= 16
+        assert requested_gpus(mine) <= 16
         assert sum((request.cpus or 1) * request.count for request in mine) <= 112
 
 
@@ -192,7 +194,7 @@ def test_a_lab_whose_users_have_limits_and_no_other_partition_falls_short() -> N
     entry = overcap.entry.model_copy(update={"lift": ()})
     closed = replace(overcap, entry=entry, deny_accounts=("overcap", "cvmlp-lab"))
     expected = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
-    assert reach(singles(expected)["cvmlp-lab"]) == 32
+    assert requested_gpus(singles(expected)["cvmlp-lab"]) == 32
 
 
 def test_a_job_requests_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gpupool.upkeep.announce import PATH
 from gpupool.upkeep.drain import drain
 from gpupool.upkeep.maintain import BOOT_SECONDS, SILENT_SECONDS, Maintenance
 from gpupool.upkeep.reserve import reserve
-from gpupool.upkeep.waves import Bounds, Wishes
+from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
 DONE = ("done", "")
 
@@ -200,7 +200,7 @@ def test_a_node_that_an_admin_drains_just_before_its_turn_is_left_alone(run: Run
     prepared = run.prepare(ONE)
     run.slurm.drain(ONE, "disk is replaced")
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert prepared.progress[ONE].phase == "left alone"
     assert prepared.progress[ONE].why.startswith("drained by others: disk is replaced")
     assert run.notes.ends[ONE][0] == "left alone"
@@ -260,7 +260,7 @@ def test_a_node_unknown_to_slurmctld_meanwhile_is_left_alone(run: Run) -> None:
     prepared = run.prepare(TWO)
     del run.slurm.nodes[TWO]
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert (prepared.progress[TWO].phase, prepared.progress[TWO].why) == ("left alone", "slurmctld no longer knows it")
 
 

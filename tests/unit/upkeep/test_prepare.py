@@ -8,7 +8,7 @@ from maintaining import ONE, TWO, Run
 
 from gpupool.errors import UsageError
 from gpupool.upkeep.maintain import Maintenance
-from gpupool.upkeep.waves import Bounds, Wishes
+from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
 DONE = ("done", "")
 
@@ -94,7 +94,7 @@ def test_a_node_that_is_off_during_the_apply_fails(run: Run) -> None:
     prepared = run.prepare(ONE)
     run.door.off.add(ONE)
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
 
 
