@@ -131,4 +131,4 @@ def test_all_checks_of_a_node_that_hangs_fail_and_those_of_others_are_made(node:
     assert len([outcome for outcome in outcomes if outcome.node == other]) > 1
     assert not any("reached" in outcome.why for outcome in outcomes if outcome.node == other)
     # the look at this machine, over ssh
-    assert [outcome.why for outcome in outcomes if (outcome.node, outcome.check) == (other, "clock is right")] == [""]
+    assert [outcome.why for outcome in outcomes if (outcome.node, outcome.check) == (other, "clock is correct")] == [""]
