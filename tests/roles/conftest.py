@@ -9,7 +9,7 @@ from gpupool.engine import hosts
 @pytest.fixture(autouse=True)
 def _empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "PoolSSH", empty_nodes.EmptyNode)
-    empty_nodes.TOLD.clear()
+    empty_nodes.RECEIVED.clear()
     empty_nodes.BROKEN.clear()
     empty_nodes.QUEUE.clear()
     empty_nodes.KEYS.clear()
