@@ -6,6 +6,7 @@ from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits, Qos
+from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 from gpupool.slurm.times import duration, minutes
 
@@ -24,6 +25,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 "parent": account.parent,
                 "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
+                "GrpTRES": _tres(account.limits.group) | _floor(cluster, account),
                 **_budget(account),
                 **({"Fairshare": account.entry.fairshare} if account.entry.fairshare is not None else {}),
                 **in_sacctmgrs_words("association", account.entry.parameters),
@@ -137,6 +139,11 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, {}, [])}
+
+
+def _floor(cluster: Cluster, account: Account) -> dict[str, int]:
+    most = floor.memory(cluster, account)
+    return {} if most is None else {"mem": most}
 
 
 def _budget(account: Account) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from inventories import INVENTORY, SMALL, changed, cluster_at
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
 from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.floor import memory
 from gpupool.operations.accounting import normal
 
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
@@ -39,8 +40,43 @@ def test_a_labs_share_of_cpus_is_proportional_to_its_cap(skynet: Cluster) -> Non
     for name, account in skynet.accounts.items():
         if account.entry.kind == "lab":
             gpus = account.limits.group.gpu or 0
-            wanted = {"cpu": 16 * gpus, "gres/gpu": gpus}
+            wanted = {"cpu": 16 * gpus, "gres/gpu": gpus, "mem": memory(skynet, account)}
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
+
+
+PARTS = "max_memory: {per_gpu: 60G, per_cpu: 2G}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "red", "blue"),
+    [
+        # 10 GPUs at the memory of a whole node for each of its 8 GPUs, 6 GPUs at 60G; 32 CPUs that are not kept at 2G
+        ((), 635699 + 32 * 2048, 6 * 61440 + 32 * 2048),
+        (
+            [
+                ("scheduler: {", "scheduler: {lab_share: {cpu: 4}, "),
+                ("max_memory: {per_gpu: 60G", "max_memory: {per_gpu: 40G"),
+            ],
+            10 * 40960 + 32 * 2048,
+            6 * 40960 + 24 * 2048,
+        ),
+        ([(PARTS, "max_memory: {per_gpu: 60G}")], None, None),
+        ([(PARTS, "max_memory: {per_cpu: 2G}")], None, None),
+        ([("gid: 5001", "gid: 5001, limits: {group: {mem: 700G}}")], 700 * 1024, 6 * 61440 + 32 * 2048),
+    ],
+    ids=["no limit on CPUs", "fewer CPUs than a node", "no limit for CPUs", "no limit for GPUs", "its own limit"],
+)
+def test_a_labs_memory_is_the_most_that_its_jobs_may_request(
+    tmp_path: Path, changes: list[tuple[str, str]], red: int | None, blue: int | None
+) -> None:
+    accounts = entities(changed(SMALL, tmp_path, *changes))["accounts"]
+    assert (accounts["red"]["GrpTRES"].get("mem"), accounts["blue"]["GrpTRES"].get("mem")) == (red, blue)
+
+
+def test_accounts_that_borrow_or_own_nodes_have_no_limit_on_memory() -> None:
+    owned = load(SMALL.parent / "owned")
+    limits = {name: account["GrpTRES"].get("mem") for name, account in entities(owned)["accounts"].items()}
+    assert [name for name, limit in limits.items() if limit is None] == ["dm", "pot"]
 
 
 def test_a_labs_own_limit_overrides_its_share(tmp_path: Path) -> None:
