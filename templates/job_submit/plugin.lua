@@ -37,7 +37,7 @@ local rules = {
   { data = "most_cpus", ask = gpus.most_cpus, fields = "features shared" .. CPUS .. TRES .. TASKS .. MOVED },
   { data = "recommended_cpus", ask = gpus.recommended_cpus },
   { data = "claimed", ask = preemption.kept_node, fields = "partition shared" },
-  { data = "step_down", ask = preemption.step_down },
+  { data = "step_down", ask = preemption.step_down, fields = "nice partition shared" .. TRES },
   { data = "budget", ask = budgets.ask, fields = PRICED .. TRES .. MEMORY .. CPUS .. TASKS },
   { data = "no_mail", ask = messages.mail },
 }

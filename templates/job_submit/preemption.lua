@@ -71,14 +71,19 @@ local function is_far_from_labs(job, partitions)
   return names ~= ""
 end
 
+local ZERO = 0x80000000 -- how Slurm writes a nice value of 0
+local MOST = ZERO + 2147483645 -- a larger one than the largest of Slurm would begin again with the smallest
+
 -- A pending job reserves its nodes. A job without GPUs gets a nice value that puts it below all jobs with GPUs, where
--- Slurm reserves nothing for it.
-function rules.step_down(job, _, partitions)
-  local _, gpus = amounts.gpus(job)
-  if gpus == 0 and not amounts.has_whole_nodes(job) and not is_far_from_labs(job, partitions) then
-    local zero = 0x80000000 -- how Slurm writes a nice value of 0
-    -- a larger one than the largest of Slurm would begin again with the smallest
-    job.nice = math.min((given(job.nice) or zero) + site.step_down, zero + 2147483645)
+-- Slurm reserves nothing for it. A job that is changed keeps at least this value, and gets it with its last GPU gone.
+function rules.step_down(job, all, partitions)
+  local _, gpus = amounts.gpus(all)
+  if gpus > 0 or amounts.has_whole_nodes(all) or is_far_from_labs(all, partitions) then
+    return
+  elseif request.is_new(job, all) then
+    job.nice = math.min((given(job.nice) or ZERO) + site.step_down, MOST)
+  elseif (given(all.nice) or ZERO) < ZERO + site.step_down then
+    job.nice = ZERO + site.step_down
   end
 end
 

@@ -96,7 +96,7 @@ def test_a_lab_uses_a_whole_node_with_all_its_memory(twin: Twin, user: str, form
     _runs(twin, *twin.submit([Ask(user, tuple(form.split()))]))
 
 
-def test_what_passes_the_plugin_takes_memory_of_its_own_lab_only(open_door: Twin) -> None:
+def test_what_passes_the_plugin_takes_only_memory_of_its_lab(open_door: Twin) -> None:
     open_door.clear()
     most = memory(open_door.cluster, open_door.cluster.accounts["blue"])
     assert most

@@ -55,12 +55,20 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
                 **_qos_of(cluster, user, day, account),
                 **_each_users(cluster.accounts[account].limits),
                 "MaxSubmit": cluster.scheduler.max_submitted_jobs,
-                # Jobs submitted before continue. Not MaxSubmit, because a limit of a QoS replaces it.
-                **({"GrpSubmit": 0} if user.ended_on(day) else {}),
+                **_submitted(cluster, account, ended=user.ended_on(day)),
             }
             for account in user.accounts
         },
     }
+
+
+def _submitted(cluster: Cluster, account: str, *, ended: bool) -> dict[str, int]:
+    """Return the limit on a user's submitted jobs in an account, with all QoS; jobs submitted before continue.
+
+    GrpSubmit, not MaxSubmit, because a limit of each QoS replaces the latter.
+    """
+    most = 0 if ended else _most_submitted(cluster, cluster.accounts[account].limits)
+    return {} if most is None else {"GrpSubmit": most}
 
 
 def partition_qos(partition: Partition) -> str | None:
@@ -200,9 +208,8 @@ def _of_a_qos(limits: Limits) -> dict[str, Any]:
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
-    # Slurm has no limit per user on an account, so each user's association has it. GrpSubmit, not MaxSubmit, because a
-    # QoS's limit per user replaces the latter.
-    others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
+    # Slurm has no limit per user on an account, so each user's association has it.
+    others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes)})
     return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 
 

@@ -121,6 +121,9 @@ def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
             yield f"bf_max_time={min(seconds, _LONGEST)}"
     if (least := priority.least_reserving(cluster)) is not None:
         yield f"bf_min_prio_reserve={least}"
+    if submit.wanted(cluster):
+        # Also without the plugin, which has the same limit.
+        yield f"max_script_size={submit.SIZES['script']}"
 
 
 def _preempt_mode(cluster: Cluster) -> str:

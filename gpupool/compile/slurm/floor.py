@@ -17,7 +17,9 @@ def memory(cluster: Cluster, account: Account) -> int | None:
     most, default = scheduler.max_memory, scheduler.default_memory
     nodes = cluster.having("compute")
     has_gpus = any(node.gpu_count for node in nodes)
-    if group.mem is not None or group.gpu is None or most.per_cpu is None or (has_gpus and most.per_gpu is None):
+    if not account.exact or group.mem is not None or group.gpu is None:
+        return None
+    if most.per_cpu is None or (has_gpus and most.per_gpu is None):
         return None
     cpus = min(inf if group.cpu is None else group.cpu, sum(map(_cpus_for_others, nodes)))
     # A job that requests memory for each CPU gets it for all threads of its cores.

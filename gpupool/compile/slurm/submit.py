@@ -34,7 +34,7 @@ _PARTS = (
     "gpus",
 )
 #: Maximum bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit.
-_SIZES = {"script": 524_288, "line": 16_384, "text": 4096}
+SIZES = {"script": 524_288, "line": 16_384, "text": 4096}
 _HEAD = """\
 -- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.
 -- slurmctld calls it for every job, at its submission and at every change.
@@ -56,7 +56,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         return None
     data |= {name: value for name, rules, value in _besides(cluster) if value and not data.keys().isdisjoint(rules)}
     # These alone need no plugin: slurmctld has its own limits, and the message about mail is of little use.
-    data = {"sizes": _SIZES} | data
+    data = {"sizes": SIZES} | data
     data |= {"no_mail": True} if "mailprog" not in map(str.lower, cluster.slurm.parameters) else {}
     table = "".join(f"  {name} = {lua.laid_out(value, len(name) + 5, '  ')},\n" for name, value in data.items())
     if fragment is not None:

@@ -74,7 +74,7 @@ def test_a_labs_memory_is_the_most_that_its_jobs_may_request(
 
 
 def test_accounts_that_borrow_or_own_nodes_have_no_limit_on_memory() -> None:
-    owned = load(SMALL.parent / "owned")
+    owned = cluster_at(SMALL.parent / "owned")
     limits = {name: account["GrpTRES"].get("mem") for name, account in entities(owned)["accounts"].items()}
     assert [name for name, limit in limits.items() if limit is None] == ["dm", "pot"]
 
@@ -99,7 +99,7 @@ def test_all_users_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-033")
 def test_users_belong_to_their_lab(skynet: Cluster) -> None:
     user = entities(skynet)["users"]["u-kira1"]
-    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": 2000}
+    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": 2000, "GrpSubmit": 2000}
     assert user == {
         "default_account": "kira-lab",
         "accounts": {
@@ -254,7 +254,7 @@ def test_submitted_jobs_of_a_user_are_limited_in_each_account_and_qos(skynet: Cl
     wanted, each = entities(skynet), skynet.scheduler.max_submitted_jobs
     assert each
     accounts = [account for user in wanted["users"].values() for account in user["accounts"].values()]
-    assert {account["MaxSubmit"] for account in accounts} == {each}
+    assert {(account["MaxSubmit"], account["GrpSubmit"]) for account in accounts} == {(each, each)}
     assert {wanted["qos"][name]["MaxSubmitPU"] for name in skynet.qos} == {each}
     assert f"MaxJobCount={20 * each}" in slurm_conf(skynet).splitlines()
 

@@ -192,11 +192,13 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     every = int(values["PriorityWeightPartition"])
     down = step_down(skynet)
     assert down is not None
+    [number] = re.findall(r"bf_min_prio_reserve=(\d+)", values["SchedulerParameters"])
+    reserving = int(number)
     # the highest job without GPUs, the threshold for reservations, the lowest job with GPUs
-    assert 0 < every + others - down < int(values["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
+    assert 0 < every + others - down < reserving < every
     santos = settings(slurm_conf(cluster_at(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
-    assert "SchedulerParameters" not in santos
+    assert "bf_min_prio_reserve" not in santos["SchedulerParameters"]
 
 
 NO_LABS = (

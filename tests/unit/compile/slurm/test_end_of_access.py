@@ -19,7 +19,7 @@ def small(folder: Path, until: date = LAST) -> Cluster:
     return changed(SMALL, folder, ("account: red}", ann), ("scheduler: {", "scheduler: {max_submitted_jobs: 50, "))
 
 
-@pytest.mark.parametrize(("day", "most"), [(LAST, None), (LAST + timedelta(days=1), 0)])
+@pytest.mark.parametrize(("day", "most"), [(LAST, 50), (LAST + timedelta(days=1), 0)])
 def test_from_the_next_day_on_no_association_may_submit(tmp_path: Path, day: date, most: int | None) -> None:
     ann = entities(small(tmp_path), day)["users"]["ann"]["accounts"]
     assert {name: fields.get("GrpSubmit") for name, fields in ann.items()} == {"red": most, "blue": most}

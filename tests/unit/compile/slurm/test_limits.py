@@ -12,6 +12,7 @@ from inventories import SMALL, cluster_at
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.floor import memory
 from gpupool.operations.accounting import normal
 
 CLUSTER = cluster_at(SMALL)
@@ -124,7 +125,10 @@ def test_every_limit_is_set_and_no_other(account: Limits, qos: Limits, partition
         *asked("qos", "qos partition-all", partition),
         ("account blue", "GrpTRES", "gres/gpu", 6),
     }
-    there = list(found(entities(cluster_with(account, qos, partition))))
+    cluster = cluster_with(account, qos, partition)
+    floors = {name: memory(cluster, each) for name, each in cluster.accounts.items()}
+    wanted |= {(f"account {name}", "GrpTRES", "mem", most) for name, most in floors.items() if most is not None}
+    there = list(found(entities(cluster)))
     assert len(there) == len(set(there))
     assert set(there) == wanted
 

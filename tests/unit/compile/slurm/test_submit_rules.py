@@ -164,6 +164,27 @@ def test_a_job_without_gpus_has_a_lower_priority(everything: Plugin, asked: dict
 
 
 @pytest.mark.promise("SKY-036")
+@pytest.mark.parametrize(
+    ("change", "record", "nice"),
+    [
+        ({"nice": NICE_OF_0}, {"nice": NICE_OF_0 + 22_000}, 22_000),
+        ({"nice": NICE_OF_0 + 30_000}, {"nice": NICE_OF_0 + 22_000}, None),
+        ({"tres_per_job": "gres/gpu:0"}, {**A40, "nice": NICE_OF_0, "tres_per_node": None}, 22_000),
+        ({"partition": "short"}, {"partition": "cpus", "nice": NICE_OF_0}, 22_000),
+        ({"nice": NICE_OF_0}, {**A40, "nice": NICE_OF_0 + 5}, None),
+        ({"time_limit": 5}, {"nice": NICE_OF_0}, None),
+    ],
+    ids=str,
+)
+def test_no_change_brings_a_job_without_gpus_above_those_with_some(
+    everything: Plugin, change: dict[str, Any], record: dict[str, Any], nice: int | None
+) -> None:
+    said = everything.modify(change, record)
+    assert said.accepted
+    assert said.nice == (None if nice is None else NICE_OF_0 + nice)
+
+
+@pytest.mark.promise("SKY-036")
 @pytest.mark.parametrize("shared", [2, 3, 4])
 def test_a_job_may_not_keep_a_node_for_its_user(everything: Plugin, shared: int) -> None:
     """Such a job is not preempted for another user in any partition."""
