@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench_accounts import accounts
+from bench_arbiter import arbiter
 from bench_peer import peer, start
 from bench_usage import usage
 from rich.console import Console
@@ -185,7 +186,7 @@ def main() -> None:
     parts: dict[str, Callable[[], None]] = {
         "start": lambda: start(out, SKYNET), "peer": example_peer,
         "inventory": inventory, "demo": demo, "noop": noop, "apt": apt, "accounts": lambda: accounts(out, EXAMPLE),
-        "usage": lambda: usage(out), "rehearsal": rehearsal,
+        "arbiter": lambda: arbiter(out, SKYNET), "usage": lambda: usage(out), "rehearsal": rehearsal,
     }  # fmt: skip
     wanted = sys.argv[1:] or list(parts)
     if unknown := [word for word in wanted if word not in parts]:
@@ -196,7 +197,7 @@ def main() -> None:
         for word in wanted:
             parts[word]()
     finally:
-        if set(wanted) - {"start", "peer", "inventory", "usage", "rehearsal"}:
+        if set(wanted) - {"start", "peer", "inventory", "arbiter", "usage", "rehearsal"}:
             run("gpupool", "testbed", "down", str(SKYNET), "--name", "skynet", check=False)
 
 

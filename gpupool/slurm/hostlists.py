@@ -26,6 +26,8 @@ def expand(text: str) -> list[str]:
     A number has as many digits as the first one of its range. ValueError if it is not a host list, or one of more
     than `MOST` names.
     """
+    if not text:
+        return []
     words = [list(_parts(word, text)) for word in _words(text)]
     size = sum(prod(sum(map(_count, part)) if isinstance(part, list) else 1 for part in word) for word in words)
     if size > MOST:

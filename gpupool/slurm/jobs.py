@@ -88,6 +88,8 @@ class Entry:
         Releases write it plain (22.05) or as an object of `set`, `infinite` and `number`.
         """
         value = self.fields[key]
+        if type(value) is int:
+            return value
         if isinstance(value, dict):
             if value["infinite"] or not value["set"]:
                 return None

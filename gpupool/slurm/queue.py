@@ -19,7 +19,7 @@ ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 # squeue writes nothing there, complains, and ends with 0.
 COLUMNS = {
     "job_id": "JobID", "array_job_id": "ArrayJobID", "array_task": "ArrayTaskID", "het_job_id": "HetJobID",
-    "user_name": "UserName", "account": "Account", "partition": "Partition", "qos": "QOS",
+    "user_name": "UserName", "group_name": "GroupName", "account": "Account", "partition": "Partition", "qos": "QOS",
     "job_state": "State", "state_reason": "Reason", "priority": "PriorityLong", "nice": "Nice",
     "start_time": "StartTime", "end_time": "EndTime", "preempt_time": "PreemptTime",
     "tres": "tres-alloc", "memory_per_tres": "mem-per-tres", "nodes": "NodeList", "node_count": "NumNodes",

@@ -5,6 +5,7 @@ slurm.conf(5), AccountingStorageTRES; gres.conf(5); scontrol(1).
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}  # in MiB
 _AMOUNT = re.compile(r"(-?[0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)")
@@ -13,6 +14,12 @@ _GPU = "gres/gpu"
 
 def read(text: str) -> dict[str, float]:
     """Return amounts by the names of their TRES, memory in MiB; ValueError where a word is not `name=amount`."""
+    return dict(_read(text))
+
+
+# thousands of jobs have the same few texts
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Mapping[str, float]:
     amounts: dict[str, float] = {}
     for word in filter(None, ("" if text == "(null)" else text).split(",")):
         name, _, value = word.partition("=")

@@ -1,12 +1,14 @@
 """The rehearsal finds exactly the faults that are put into the compiled data, after every check."""
 
 import copy
+import json
 import re
 from dataclasses import replace
 
 import pytest
 from rehearsing import Fault, finding_lines, in_file, outcomes, tried
 
+from gpupool.compile.slurm.arbiter import SETTINGS
 from gpupool.rehearsal.twin import Compiled
 
 CONF = "/etc/slurm/slurm.conf"
@@ -66,6 +68,13 @@ def without_rule(name: str) -> Fault:
     return in_file("/etc/slurm/job_submit.lua", lambda text: re.sub(row, "", text))
 
 
+def without_guard(compiled: Compiled) -> Compiled:
+    """Remove the limits from the arbiter's settings."""
+    settings = json.loads(compiled.files[SETTINGS])
+    del settings["bounds"]
+    return replace(compiled, files={**compiled.files, SETTINGS: json.dumps(settings)})
+
+
 def more_jobs(compiled: Compiled) -> Compiled:
     """Remove the users' limit on submitted jobs."""
     entities = copy.deepcopy(dict(compiled.entities))
@@ -86,6 +95,7 @@ def more_jobs(compiled: Compiled) -> Compiled:
             id="components",
         ),
         pytest.param(without_rule("most_memory"), "memory of many tasks for one CPU: sbatch accepted it", id="memory"),
+        pytest.param(without_guard, "times the allowed memory was not stopped: RUNNING", id="guard"),
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )

@@ -37,7 +37,9 @@ def _restart(twin: Twin, settings: Mapping[str, Any]) -> None:
     unit = compiled(twin.cluster).files[arbiter.UNIT]
     twin.do("pkill -f 'python3 .* -m arbiter'; while pgrep -f 'python3 .* -m arbiter'; do sleep 0.1; done", "its end")
     text = json.dumps({**settings, "interval": 1})
-    twin.do(f"printf %s {shlex.quote(text)} > {arbiter.SETTINGS}\n{boot.service(unit)}", "the arbiter")
+    # the guard holds for an account's limit only jobs that started an hour after the settings changed
+    written = f"printf %s {shlex.quote(text)} > {arbiter.SETTINGS}; touch -d '2 hours ago' {arbiter.SETTINGS}"
+    twin.do(f"{written}\n{boot.service(unit)}", "the arbiter")
 
 
 @pytest.fixture
@@ -129,6 +131,24 @@ def test_if_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin, se
         "a guard that works again holds it",
         lambda: _log(twin),
     )
+
+
+def test_an_account_holds_no_more_than_the_inventory_allows_beside_what_it_borrows(
+    twin: Twin, settings: dict[str, Any]
+) -> None:
+    """Slurm's own limit is higher here than the guard's."""
+    twin.clear()
+    account = next(user.account for user in twin.cluster.users.values() if user.account)
+    bounds = settings["bounds"]
+    assert bounds["accounts"][account]["gres/gpu"] == twin.cluster.accounts[account].limits.group.gpu
+    _restart(twin, settings | {"bounds": bounds | {"accounts": {account: {"gres/gpu": 1}}}})
+    lent, first = _submit(twin, "-p overcap -A overcap --gpus=1 --mem=1G"), _submit(twin, "--gpus=1 --mem=1G")
+    until(lambda: _shown(twin, first).startswith("RUNNING"), "the first runs", lambda: _shown(twin, first))
+    twin.do("sleep 1.1", "Slurm counts in seconds")
+    second = _submit(twin, "--gpus=1 --mem=1G")
+    line = f"run 0, {account} has 2 gres/gpu in jobs that are not preemptable, at most 1 are allowed]"
+    until(lambda: line in _shown(twin, second), "the second is held", lambda: _shown(twin, second) + _log(twin))
+    assert [_shown(twin, job).partition("|")[0] for job in (lent, first)] == ["RUNNING"] * 2
 
 
 def test_a_job_that_was_released_unchanged_is_held_again(twin: Twin) -> None:

@@ -7,6 +7,7 @@ import pytest
 from inventories import SMALL, changed
 from pace import until
 
+from gpupool.programs.arbiter.guard import MARK
 from gpupool.rehearsal.twin import Ask, Twin
 from gpupool.rehearsal.twin import container as twin_container
 
@@ -99,3 +100,21 @@ def test_a_job_of_one_cpu_has_a_whole_core(twin: Twin) -> None:
         lambda: str(twin.jobs()),
     )
     assert jobs[0].cpus == 2
+
+
+def test_the_guard_accepts_the_memory_of_both_threads_of_a_core_and_no_more(twin: Twin) -> None:
+    """With --mem-per-cpu, a job of one CPU is allocated the memory of two."""
+    twin.clear()
+    most = twin.cluster.scheduler.max_memory.per_gpu
+    assert most
+    user = next(iter(twin.cluster.users))
+    gpu = ("-c", "1", "--gres=gpu:a40:1", "-p", "red")
+    by_cpu, more = twin.submit([Ask(user, (*gpu, f"--mem-per-cpu={most}M")), Ask(user, (*gpu, "-H", "--mem=1G"))])
+    twin.do(f"scontrol update jobid={more} MinMemoryNode={2 * most + 1}; scontrol release {more}", "a change by root")
+    until(
+        lambda: MARK in twin.run(f"squeue -h -j {more} -t PD -o %k").out,
+        "the guard holds the other",
+        lambda: twin.run("squeue; cat /var/log/arbiter.log").out,
+    )
+    (job,) = [job for job in twin.jobs() if job.id == by_cpu]
+    assert (job.state, job.mem) == ("RUNNING", 2 * most)

@@ -120,7 +120,7 @@ def _value(entry: Entry, key: str) -> str:
         case "exclusive":
             return ""
         case "nice":
-            return str(entry.fields.get("nice", 0))
+            return str(entry.number("nice") or 0 if "nice" in entry.fields else 0)
         case "contiguous" | "batch_flag" | "requeue":
             return str(int(entry.flag(key)))
         case "start_time" | "end_time" | "preempt_time" | "priority" | "node_count" | "restart_cnt":

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from pace import start, until
 
+from gpupool.slurm.snapshot import PATH
 from tests.testbed.cluster import Testbed, gpupool
 
 CAP = 4
@@ -47,11 +48,14 @@ def full(testbed: Testbed, *options: str) -> list[str]:
     return found
 
 
-def test_the_arbiter_runs_as_slurm_and_writes_no_files(idle: Testbed) -> None:
+def test_the_arbiter_runs_as_slurm_and_writes_only_the_queue(idle: Testbed) -> None:
     assert unit(idle, "is-active") == "active"
     assert unit(idle, "is-enabled") == "enabled"
     pid = idle.out("marvin", "systemctl show -p MainPID --value gpupool-arbiter")
     assert idle.out("marvin", f"ps -o user= -p {pid}") == "slurm"
+    until(lambda: idle.run("marvin", f"test -e {PATH}").returncode == 0, "the queue is shared")
+    assert idle.out("marvin", f"stat -c '%U %a' {PATH}") == "slurm 644"
+    assert "StatusText=well" in unit(idle, "show -p StatusText")
     assert idle.run("marvin", "su slurm -s /bin/sh -c 'touch /usr/local/lib/gpupool/arbiter/jobs.py'").returncode
 
 

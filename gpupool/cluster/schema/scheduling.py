@@ -199,6 +199,11 @@ class Scheduler(SourcedEntry):
         "AllocTRES%50.",
     )
 
+    @property
+    def hides_jobs(self) -> bool:
+        """Whether Slurm shows users their own jobs only: then its answers must not be shared."""
+        return bool({"jobs", "all"} & set(self.private_data))
+
     def most_cpus(self, gpu: str) -> int | None:
         """Return the maximum CPUs that a job may request per GPU of a type; None without a limit."""
         return self.max_cpus_per_gpu.get(gpu, self.max_cpus_per_gpu.get("default"))

@@ -25,7 +25,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 "parent": account.parent,
                 "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
-                "GrpTRES": _tres(account.limits.group) | _floor(cluster, account),
+                "GrpTRES": tres(account.limits.group) | _floor(cluster, account),
                 **_budget(account),
                 **({"Fairshare": account.entry.fairshare} if account.entry.fairshare is not None else {}),
                 **in_sacctmgrs_words("association", account.entry.parameters),
@@ -124,7 +124,7 @@ def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
 
 def _limits_jobs(cluster: Cluster) -> bool:
     kinds = ("group", "per_user", "per_job")
-    return any(_tres(getattr(account.limits, kind)) for account in cluster.accounts.values() for kind in kinds)
+    return any(tres(getattr(account.limits, kind)) for account in cluster.accounts.values() for kind in kinds)
 
 
 def _most_submitted(cluster: Cluster, limits: Limits) -> int | None:
@@ -135,9 +135,9 @@ def _most_submitted(cluster: Cluster, limits: Limits) -> int | None:
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
     # All fields, even empty ones, so that a limit that leaves the inventory is removed.
     return {
-        "GrpTRES": _tres(limits.group),
-        "GrpTRESMins": _tres(limits.group_minutes),
-        "MaxTRES": _tres(limits.per_job),
+        "GrpTRES": tres(limits.group),
+        "GrpTRESMins": tres(limits.group_minutes),
+        "MaxTRES": tres(limits.per_job),
         "GrpJobs": limits.group.jobs,
         "GrpWall": _wall(limits.group.wall),
         "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
@@ -157,7 +157,7 @@ def _floor(cluster: Cluster, account: Account) -> dict[str, int]:
 def _budget(account: Account) -> dict[str, Any]:
     if account.entry.budget is None:
         return {}
-    return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.entry.budget * 60}}
+    return {"GrpTRESMins": {**tres(account.limits.group_minutes), "billing": account.entry.budget * 60}}
 
 
 def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -199,21 +199,22 @@ def _wall(seconds: int | None) -> str | None:
 def _of_a_qos(limits: Limits) -> dict[str, Any]:
     others = {
         "MaxSubmitPU": limits.per_user.submitted,
-        "MaxTRESPA": _tres(limits.per_account),
+        "MaxTRESPA": tres(limits.per_account),
         "MaxJobsPA": limits.per_account.jobs,
         "MaxSubmitPA": limits.per_account.submitted,
-        "MinTRES": _tres(limits.per_job_least),
+        "MinTRES": tres(limits.per_job_least),
     }
-    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_without_empty(others)}
+    return {"MaxTRESPU": tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_without_empty(others)}
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
     # Slurm has no limit per user on an account, so each user's association has it.
-    others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes)})
-    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
+    others = _without_empty({"GrpTRESMins": tres(limits.per_user_minutes)})
+    return {"GrpTRES": tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 
 
-def _tres(amounts: Amounts) -> dict[str, int]:
+def tres(amounts: Amounts) -> dict[str, int]:
+    """Return amounts by the names of their TRES in Slurm."""
     named = {
         "cpu": amounts.cpu,
         "mem": amounts.mem,

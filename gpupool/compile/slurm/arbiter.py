@@ -4,14 +4,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Account, Cluster, Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm import cpus
-from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.accounting import partition_qos, tres
 from gpupool.compile.slurm.hardware import threads
 from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.template import fill
+from gpupool.slurm import snapshot
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
@@ -54,6 +55,8 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
         "actions": {name: action for name, action in actions.items() if action != default},
         "user_signal": cluster.preemption.send_user_signal,
         "interval": wanted.interval if wanted else 15,
+        # it reads as slurm, which sees all that PrivateData hides from users
+        **({} if cluster.scheduler.private_data else {"share": snapshot.PATH}),
         **({"bounds": held} if held else {}),
     }
 
@@ -66,13 +69,25 @@ def bounds(cluster: Cluster) -> dict[str, Any]:
     by_type = {kind: count for kind, count in cpus.most(cluster).items() if kind}
     if not most and not by_type:
         return {}
+    accounts = {name: held for name, account in cluster.accounts.items() if (held := _of_account(account))}
+    lent = [
+        *(name for name, partition in cluster.partitions.items() if partition.preemptable),
+        *(name for name, qos in cluster.qos.items() if qos.preemptable),
+    ]
     return {
         **most,
+        **({"accounts": accounts, "lent": lent} if accounts else {}),
         **({"cpus": by_type} if by_type else {}),
         "threads": max(threads(node, cluster.scheduler.allocate) for node in cluster.having("compute")),
         "nice": step_down(cluster) or 0,
         "action": scheduler.guard,
     }
+
+
+def _of_account(account: Account) -> dict[str, int]:
+    """Return the GPUs and CPUs that an account may hold; {} if it has no limit or another system manages it, too."""
+    amounts = tres(account.limits.group) if account.exact else {}
+    return {key: count for key, count in amounts.items() if key == "cpu" or key.startswith("gres/gpu")}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -83,4 +98,5 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     yield from program("arbiter")
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
     memory = squeue_memory(cluster)
-    yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS, memory=memory))
+    values_of_unit = {"home": HOME, "settings": SETTINGS, "memory": memory, "directory": snapshot.DIRECTORY}
+    yield File(UNIT, fill("arbiter.service", cluster=cluster, **values_of_unit))

@@ -66,7 +66,7 @@ def settings(cluster: Cluster) -> dict[str, Any]:
         "changes made here are undone by the next apply.",
         "folder": ANSWER,
         "socket": SOCKET,
-        "private": is_private(cluster),
+        "private": cluster.scheduler.hides_jobs,
         "caps": {name: cluster.owned_gpus(account) for name, account in accounts.items()},
         "parents": {name: account.parent for name, account in accounts.items() if account.parent != "root"},
         "lending": [
@@ -79,15 +79,10 @@ def settings(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def is_private(cluster: Cluster) -> bool:
-    """Return whether Slurm shows users their own jobs only: then its answers must not be shared."""
-    return bool({"jobs", "all"} & set(cluster.scheduler.private_data))
-
-
 def shares_queue(cluster: Cluster, node: Node) -> bool:
     """Return whether a node has the service with which its users share squeue's answers."""
     wanted = any(tool.name == "gpu_usage" and node.name in cluster.select(tool.where) for tool in cluster.tools)
-    return wanted and not is_private(cluster)
+    return wanted and not cluster.scheduler.hides_jobs
 
 
 def job(cluster: Cluster) -> str:
@@ -110,7 +105,7 @@ def _gpu_usage(cluster: Cluster, _: Tool) -> Iterator[File]:
     yield File(SETTINGS, json.dumps(settings(cluster), indent=1) + "\n")
     yield File(f"{BIN}/gpu_usage", fill("gpu_usage", home=HOME, settings=SETTINGS), mode="0755")
     yield _page(manual.GPU_USAGE)
-    if not is_private(cluster):
+    if not cluster.scheduler.hides_jobs:
         memory = squeue_memory(cluster)
         yield File(SOCKET_UNIT, fill("queue.socket", cluster=cluster, socket=SOCKET))
         yield File(SERVICE_UNIT, fill("queue.service", cluster=cluster, home=HOME, memory=memory))

@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from gpupool.node import commands
-from gpupool.slurm import ping, queue
+from gpupool.node import commands, files
+from gpupool.slurm import ping, queue, snapshot
+from gpupool.slurm.jobs import Entry
 
 from . import crowd, decide, guard, jobs, limits, room
-from .act import endings, farewells, notes, signals
+from .act import endings, notes, notifications, signals
 from .decide import Decision, Mark, Settings
 from .guard import Bounds
 from .jobs import UnsureError
@@ -28,6 +29,10 @@ from .jobs import UnsureError
 SLOW = 30
 # seconds between two looks of the guard at most
 WATCH = 10
+# cycles for which other programs may use what the arbiter read
+LASTS = 3
+# seconds that an apply may take
+APPLY = 3600
 # seconds for which what squeue said is good enough to end a job by
 FRESH = 3
 
@@ -79,6 +84,7 @@ class Arbiter:
         self.known: set[str] = set()
         self.complaint = ""
         self.trouble = ""
+        self._nodes: list[room.Node] | None = None
 
     def cycle(self) -> float:
         """Look once and act on it; give when to look again, in seconds since 1970."""
@@ -87,9 +93,10 @@ class Arbiter:
             raise PassiveError("this controller is not the active one")
         mark = queue.new_mark()
         look = jobs.read(ask(queue.command(mark)), mark)
+        self._nodes = None
         seen = look.jobs
         took = time.time() - began
-        self.unwell(look.unread, self.guard(seen))
+        self.unwell(look.unread, self.guard(seen), self.share(look.entries, began))
         owners = crowd.waiting(seen, self.settings)
         helped = owners if crowd.begun(seen, self.settings) else []
         accounts = {job.account for job in [*decide.waiting(seen, self.settings), *helped]}
@@ -122,7 +129,7 @@ class Arbiter:
         known = limits.read(
             ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos", f"accounts={','.join(sorted(accounts))}"])
         )
-        nodes = room.read(ask(["scontrol", "show", "nodes"]))
+        nodes = self.nodes()
         self.recent = {job: until for job, until in self.recent.items() if until > now}
         pending = {decide.number(job.name) for job in seen if job.pending}
         self.tries = {job: last for job, last in self.tries.items() if job in pending}
@@ -156,12 +163,14 @@ class Arbiter:
                     say(f"job {job.name} of {job.user} gets nice {bounds.nice}: its own one, {job.nice}, wrapped")
             excesses = guard.of_jobs(seen, bounds) if bounds.any else []
             if excesses:
-                excesses = guard.without_whole(excesses, room.read(ask(["scontrol", "show", "nodes"])))
+                excesses = guard.without_whole(excesses, self.nodes())
+            known = {excess.job.name for excess in excesses}
+            excesses += [excess for excess in guard.of_accounts(seen, bounds) if excess.job.name not in known]
             for excess in excesses:
                 job = excess.job
                 say(f"job {job.name} of {job.user} in {job.partitions[0]} may not run on: {excess.reason}")
                 # an interactive job has no output that Slurm writes into
-                answer(guard.farewell(excess, bounds))
+                answer(guard.notification(excess, bounds))
                 for command in guard.commands(excess, bounds):
                     self.run(command)
         except Exception as error:
@@ -169,6 +178,21 @@ class Arbiter:
             return f"the guard does nothing: {_told(error)}"
         held = ", ".join(f"{job.name} of {job.user}" for job in guard.held(seen))
         return f"jobs held for their allocation: {held}" if held else ""
+
+    def nodes(self) -> list[room.Node]:
+        """Return the nodes, for which slurmctld is asked once in a cycle."""
+        if self._nodes is None:
+            self._nodes = room.read(ask(["scontrol", "show", "nodes"]))
+        return self._nodes
+
+    def share(self, entries: Iterable[Entry], at: float) -> str:
+        """Write the queue for other programs of this controller; give the reason if that fails."""
+        if self.settings.share:
+            try:
+                files.replace(Path(self.settings.share), snapshot.text(entries, at, LASTS * pace(self.settings)))
+            except OSError as error:
+                return f"other programs do not get the queue: {self.settings.share}: {error.strerror}"
+        return ""
 
     def unwell(self, *reasons: str | Iterable[str]) -> None:
         """Log what is wrong though the work goes on, once and not at every cycle, and give it to systemd."""
@@ -194,7 +218,7 @@ class Arbiter:
         ends = [decision for decision in done if decision.act == "end"]
         for command, _ in notes(decision for decision in ends if not decision.mark):
             self.run(command)
-        for command in farewells(ends, self.settings):
+        for command in notifications(ends, self.settings):
             answer(command)
         for command in endings(ends, self.settings):
             self.run(command)
@@ -239,12 +263,20 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def main(path: str) -> None:
-    """Run for ever with the settings of a file."""
+def settings_of(path: str) -> Settings:
+    """Return the settings in a file."""
     data = json.loads(Path(path).read_text())
     data["labmates"] = tuple(data["labmates"])
-    data["bounds"] = Bounds(**data.get("bounds", {}))
-    settings = Settings(**data)
+    bounds = data.get("bounds", {})
+    # an apply lowers the limits in Slurm after it has changed this file
+    since = Path(path).stat().st_mtime + APPLY
+    data["bounds"] = Bounds(**bounds, parents=data.get("parents", {}), since=since)
+    return Settings(**data)
+
+
+def main(path: str) -> None:
+    """Run for ever with the settings of a file."""
+    settings = settings_of(path)
     arbiter = Arbiter(settings)
     idle = not settings.labmates and not settings.bounds.any
     if idle and not any((*settings.grace.values(), *settings.qos_grace.values())):

@@ -106,8 +106,8 @@ def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]
     ]
 
 
-def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Return the commands that write why into the output of jobs that will not run again: scancel does not say it."""
+def notifications(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
+    """Return the commands that write the reason into the output of jobs that will not run again; scancel does not."""
     return [
         ["scontrol", "notify", decision.job.name, f"gpupool: PREEMPTED: job {decision.job.name} was {decision.reason}"]
         for decision in decisions

@@ -34,6 +34,7 @@ class Settings:
     """/etc/gpupool/arbiter.json: `grace` in seconds by preemptable partition, `tier` by any, `interval` in seconds.
 
     Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` are those that differ from `action`.
+    `share` is the file with the queue for other programs, "" for none.
     """
 
     labmates: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class Settings:
     actions: Mapping[str, Literal["requeue", "cancel"]] = field(default_factory=dict)
     user_signal: bool = True
     interval: int = 15
+    share: str = ""
     bounds: Bounds = field(default_factory=Bounds)
 
     def preempted_by(self, job: Job) -> str:

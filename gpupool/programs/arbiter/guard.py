@@ -1,12 +1,12 @@
-"""The guard: what jobs hold, against what the inventory lets a job hold.
+"""The guard: the allocations of jobs, compared with the limits of the inventory for a job and for an account.
 
-The submit plugin reckons what Slurm will allocate, which it cannot know of each way of asking. Here counts what Slurm
-has allocated.
+The submit plugin predicts what Slurm will allocate, which it cannot know of each request. Here counts what Slurm has
+allocated.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +18,8 @@ from .room import Node
 
 #: An admin writes this into the AdminComment of a job that may hold more.
 ALLOWED = "[gpupool-allowed]"
+#: Begins what the guard writes into the comments of a job.
+MARK = "[gpupool-guard: "
 _MARK = re.compile(r" ?\[gpupool-guard: run (\d+), [^\]]*\]")
 _HELD = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING"})
 # no admin has a reason for a nice value as low as this; below it are large values, wrapped in 32 bits
@@ -31,6 +33,10 @@ class Bounds:
     None, or a type that is missing, is without a bound; so is a job that has all CPUs of its nodes, and is charged for
     them. `threads` of a core are allocated together, also where fewer are requested. `nice` is that of a job whose own
     one wrapped.
+
+    `accounts` has the most of some TRES that all jobs of an account and those below it (`parents`) may hold together,
+    without jobs in the partitions and QoS of `lent`, which are preemptable. Only jobs that started after `since`, in
+    seconds since 1970, are held for that: Slurm leaves older ones running when a limit is lowered.
     """
 
     per_gpu: int | None = None
@@ -39,6 +45,10 @@ class Bounds:
     threads: int = 1
     nice: int = 0
     action: Literal["hold", "cancel"] = "hold"
+    accounts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+    lent: Collection[str] = ()
+    since: float = 0
 
     @property
     def any(self) -> bool:
@@ -48,7 +58,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Excess:
-    """A job that holds more than it may, and in which way."""
+    """A job that holds more than it may, and the reason."""
 
     job: Job
     reason: str
@@ -57,11 +67,37 @@ class Excess:
 def of_jobs(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
     """Return the jobs that hold more than their GPUs and CPUs allow, as if none had whole nodes."""
     excesses = []
-    for job in jobs:
-        if job.states & _HELD and job.user != "root" and ALLOWED not in job.comment:
-            reason = _memory(job, bounds) or _cpus(job, bounds)
-            excesses += [Excess(job, reason)] if reason else []
+    for job in filter(_counts, jobs):
+        if reason := _memory(job, bounds) or _cpus(job, bounds):
+            excesses.append(Excess(job, reason))
     return excesses
+
+
+def of_accounts(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
+    """Return the youngest jobs of each account that holds more than it may, as few as hold the rest."""
+    held: dict[str, list[Job]] = {}
+    for job in jobs:
+        if _counts(job) and job.qos not in bounds.lent and job.partitions[0] not in bounds.lent:
+            account = job.account
+            while account and job not in held.setdefault(account, []):
+                held[account].append(job)
+                account = bounds.parents.get(account, "")
+    excesses: dict[str, Excess] = {}
+    for account, limits in bounds.accounts.items():
+        for key, most in limits.items():
+            own = [job for job in held.get(account, []) if job.amount(key) and job.name not in excesses]
+            total = sum(job.amount(key) for job in own)
+            for job in sorted(own, key=lambda job: (-job.start, job.name)):
+                if total <= most or job.start <= bounds.since:
+                    break
+                reason = f"{account} has {total:.0f} {key} in jobs that are not preemptable, at most {most} are allowed"
+                excesses[job.name] = Excess(job, reason)
+                total -= job.amount(key)
+    return list(excesses.values())
+
+
+def _counts(job: Job) -> bool:
+    return bool(job.states & _HELD) and job.user != "root" and ALLOWED not in job.comment
 
 
 def without_whole(excesses: Iterable[Excess], nodes: Iterable[Node]) -> list[Excess]:
@@ -92,7 +128,7 @@ def commands(excess: Excess, bounds: Bounds) -> list[list[str]]:
     """
     job, reason = excess.job, excess.reason
     before = _MARK.search(job.comment)
-    mark = f"[gpupool-guard: run {job.restarts}, {reason}]"
+    mark = f"{MARK}run {job.restarts}, {reason}]"
     again, name = _stays(job, bounds), job.name
     return [
         [
@@ -105,7 +141,7 @@ def commands(excess: Excess, bounds: Bounds) -> list[list[str]]:
     ]
 
 
-def farewell(excess: Excess, bounds: Bounds) -> list[str]:
+def notification(excess: Excess, bounds: Bounds) -> list[str]:
     """Return the command that writes into a job's output why it ends."""
     job = excess.job
     verb = "held" if _stays(job, bounds) else "cancelled"
@@ -124,6 +160,7 @@ def _with(mark: str, comment: str) -> str:
 def _memory(job: Job, bounds: Bounds) -> str | None:
     gpus, cpus, mem = (job.amount(key) for key in ("gres/gpu", "cpu", "mem"))
     count, each, unit = (gpus, bounds.per_gpu, "GPU") if gpus else (cpus, bounds.per_cpu, "CPU")
+    # with --mem-per-cpu Slurm allocates the memory of all threads of a core; 24.11 does not show that option later
     if each is None or mem <= count * each * (bounds.threads if gpus else 1):
         return None
     return f"it has {mem:.0f}M of memory with {_count(count, unit)}, at most {each}M per {unit} is allowed"

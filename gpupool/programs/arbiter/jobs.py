@@ -1,7 +1,7 @@
 """Jobs of the queue, with what the arbiter decides by."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpupool.slurm import queue
@@ -86,10 +86,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Seen:
-    """The jobs of one look at the queue, and a line for each job that could not be read."""
+    """The jobs of one look at the queue, a line for each unreadable job, and the readable ones as squeue has them."""
 
     jobs: list[Job]
     unread: list[str]
+    entries: Sequence[Entry] = ()
 
 
 def read(answer: str, mark: str) -> Seen:
@@ -104,7 +105,7 @@ def read(answer: str, mark: str) -> Seen:
             known.append(of(entry))
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             unread.append(f"job {entry.name}: {type(wrong).__name__}: {str(wrong)[:200]}")
-    return Seen(known, unread)
+    return Seen(known, unread, seen.entries)
 
 
 def of(entry: Entry) -> Job:

@@ -1,4 +1,4 @@
-"""The GPUs of jobs, from `squeue --json`."""
+"""The GPUs of jobs, from squeue or from what the arbiter of this node has read."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpupool.node import commands
+from gpupool.node.commands import CommandError
 from gpupool.node.screen import plain
-from gpupool.slurm import tres
-from gpupool.slurm.jobs import Entry, entries
+from gpupool.slurm import queue, tres
+from gpupool.slurm.jobs import Entry
 
 # seconds that squeue may take
 PATIENCE = 30
@@ -41,20 +42,31 @@ class Job:
         return sum(self.gpus.values())
 
 
-def ask() -> str:
-    """Return what `squeue --json` prints; QueueError where it fails or is slow."""
-    # a user's own settings must not filter it, and the tasks of a long array must not be cut off
+def ask() -> list[Entry]:
+    """Return the jobs that squeue shows; QueueError if it fails, is slow, or a job cannot be read."""
+    # a user's own settings must not filter it
     env = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
-    env["SLURM_BITSTR_LEN"] = "0"
-    return commands.output_of(["squeue", "--json"], PATIENCE, QueueError, env)
+    mark = queue.new_mark()
+    try:
+        result = commands.run(queue.command(mark), PATIENCE, env | queue.ENVIRONMENT)
+        if result.code:
+            raise QueueError(f"squeue: {result.reason}")
+        seen = queue.read(result.output, mark)
+    except CommandError as error:
+        raise QueueError(f"squeue: {error.reason}") from error
+    except ValueError as wrong:
+        raise QueueError(f"squeue: {wrong}") from wrong
+    if seen.unread:
+        raise QueueError(f"squeue: {seen.unread[0]}")
+    return seen.entries
 
 
-def read(text: str) -> list[Job]:
+def read(entries: Iterable[Entry]) -> list[Job]:
     """Return the jobs that run or wait and have GPUs; QueueError where a field is missing or is not what it was."""
     try:
-        return [job for entry in entries(text) for job in _job(entry) if job.count]
+        return [job for entry in entries for job in _job(entry) if job.count]
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        raise QueueError(f"squeue --json: {type(wrong).__name__}: {wrong}") from wrong
+        raise QueueError(f"squeue: {type(wrong).__name__}: {wrong}") from wrong
 
 
 def pack(jobs: Iterable[Job]) -> list[Any]:

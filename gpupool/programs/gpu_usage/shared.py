@@ -1,8 +1,9 @@
-"""What squeue says, asked by one and read by all users of a node.
+"""The queue, read by one service for all users of a node.
 
-A service of no privileges runs squeue when somebody connects to its socket and what it knows is older than a few
-seconds. It puts the queue into a file that all may read and only it may write, says `ok`, and hangs up. It reads
-nothing from its callers, so that none of them can feed it, block it or make it ask more often.
+A service of no privileges reads the queue when a user connects to its socket and what it knows is older than a few
+seconds: on a controller from the arbiter's file; on other nodes, or if that file is too old, from squeue. It puts the
+queue into a file that all may read and only it may write, says `ok`, and hangs up. It reads nothing from its callers,
+so that none of them can feed it, block it or make it ask more often.
 """
 
 import json
@@ -10,8 +11,10 @@ import os
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 from gpupool.node import files
+from gpupool.slurm import snapshot
 
 from . import jobs
 from .jobs import Job, QueueError
@@ -28,10 +31,11 @@ _FILE = "queue.json"
 
 
 class Service:
-    """The one that asks."""
+    """The service: its file is in `folder`, `arbiter` is the arbiter's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, arbiter: Path = Path(snapshot.PATH)) -> None:
         self._file = folder / _FILE
+        self._arbiter = arbiter
         self._until = 0.0
         self._answer = ""
 
@@ -40,17 +44,28 @@ class Service:
         began = time.monotonic()
         if began < self._until:
             return self._answer
+        at, queue = time.time(), list[Any]()
         try:
-            queue = jobs.pack(jobs.read(jobs.ask()))
+            known = self._of_the_arbiter()
+            queue = jobs.pack(jobs.read(known.entries if known else jobs.ask()))
+            at = known.at if known else at
             self._answer = "ok"
         except QueueError as why:
-            queue, self._answer = [], str(why)
+            self._answer = str(why)
         # a controller that is slow is asked less often
         lasts = max(FRESH, TIMES * (time.monotonic() - began))
         self._until = time.monotonic() + lasts
         if self._answer == "ok":
-            files.replace(self._file, json.dumps({"at": time.time(), "lasts": lasts, "jobs": queue}))
+            files.replace(self._file, json.dumps({"at": at, "until": time.time() + lasts, "jobs": queue}))
         return self._answer
+
+    def _of_the_arbiter(self) -> snapshot.Snapshot | None:
+        """Return what the arbiter of this node has read; None if there is none, or it is too old."""
+        try:
+            known = snapshot.read(self._arbiter.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return known if known.is_fresh(time.time()) else None
 
     def run(self, listening: socket.socket, idle: float = IDLE) -> None:
         """Answer one caller after the other, until none comes any more."""
@@ -73,7 +88,7 @@ class Service:
 def queue(folder: Path, path: Path) -> tuple[float, list[Job]]:
     """Return when the queue was read, in seconds since 1970, and its jobs; QueueError where nobody can tell."""
     known = _read(folder)
-    if known and 0 <= time.time() - known[0] < known[1]:
+    if known and known[0] <= time.time() < known[1]:
         return known[0], known[2]
     answer = _call(path)
     if answer != "ok":
@@ -87,7 +102,7 @@ def queue(folder: Path, path: Path) -> tuple[float, list[Job]]:
 def _read(folder: Path) -> tuple[float, float, list[Job]] | None:
     try:
         data = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        return float(data["at"]), float(data["lasts"]), jobs.unpack(data["jobs"])
+        return float(data["at"]), float(data["until"]), jobs.unpack(data["jobs"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as wrong:

@@ -1,12 +1,17 @@
-"""A hostile user: requests that would harm slurmctld or other users are refused, also as changes of a job."""
+"""A hostile user: requests that would harm slurmctld or other users are refused, also as changes of a job.
 
+A job that circumvents this is stopped by the guard.
+"""
+
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpupool.programs.arbiter.guard import MARK
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, verdict, with_labs
-from gpupool.rehearsal.stage import Stage
+from gpupool.rehearsal.stage import Scene, Stage
 from gpupool.rehearsal.twin.jobs import Ask, Refusal
 from gpupool.wording import counted
 
@@ -57,6 +62,7 @@ def _try(stage: Stage) -> Verdict:
     twin, user = stage.twin, expected.labs[0].members[0].name
     stage.empty()
     before = twin.run(_PING).out
+    bypass = _bypass(stage, user)
     attacks = list(_attacks(expected))
     wrong = []
     for attack in attacks:
@@ -71,6 +77,7 @@ def _try(stage: Stage) -> Verdict:
         if not isinstance(answer, Refusal):
             twin.run(f"scancel {answer}")
     wrong += _too_many(stage, user)
+    wrong += _unguarded(stage, bypass)
     tried = f"{counted(len(attacks), 'way')} to take more than one's share, and many jobs at once"
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld died")
@@ -79,7 +86,40 @@ def _try(stage: Stage) -> Verdict:
     if not runs:
         wrong.append(f"a job of {expected.labs[-1].name} is pending: {scene.reasons(other)}")
     stage.cancel(other)
-    return verdict(tried, wrong, "all were refused, and another lab's job started at once")
+    return verdict(tried, wrong, "all were refused or stopped, and another lab's job started at once")
+
+
+def _bypass(stage: Stage, user: str) -> str | Refusal | None:
+    """Start a job with more memory than is allowed, and return its number; None if there is no limit.
+
+    Root changes it after its submission, which the plugin allows: the job stands for any that circumvents the plugin.
+    """
+    each = stage.expected.cluster.scheduler.max_memory.per_cpu
+    if not each:
+        return None
+    lab = stage.expected.labs[0]
+    own = (f"--partition={lab.partition}", f"--account={lab.name}", "--hold", "--ntasks=1", f"--mem={each}M")
+    (answer,) = stage.twin.submit([Ask(user, own)])
+    if isinstance(answer, str):
+        stage.twin.run(f"scontrol update jobid={answer} MinMemoryNode={_TASKS * each}; scontrol release {answer}")
+    return answer
+
+
+def _unguarded(stage: Stage, job: str | Refusal | None) -> Iterator[str]:
+    """Yield a problem if the guard does not stop the job of `_bypass`."""
+    if isinstance(job, Refusal):
+        yield f"a job within its bounds was refused: {job.message}"
+    elif job:
+        seen = f"squeue -h -j {job} -t PD -o %k | grep -F {shlex.quote(MARK)} || sacct -nX -j {job} -o state%20"
+
+        def is_stopped(_: Scene) -> bool:
+            shown = stage.twin.run(seen).out
+            return MARK in shown or "CANCELLED" in shown
+
+        stopped, _ = stage.until(is_stopped, stage.patience())
+        if not stopped:
+            yield f"a job with {_TASKS} times the allowed memory was not stopped: {stage.twin.run(seen).out.strip()}"
+        stage.twin.run(f"scancel {job}")
 
 
 def _too_many(stage: Stage, user: str) -> Iterator[str]:

@@ -33,8 +33,9 @@ def slurmdbd() -> str:
 def service(unit: str) -> str:
     """Return the script that starts the program of a systemd unit, with its user and environment, and a log file."""
     settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    folder = f"/run/{settings['RuntimeDirectory']}"
     command = f"runuser -u {settings['User']} -- env {settings.get('Environment', '')} {settings['ExecStart']}"
-    return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
+    return f"install -d -o {settings['User']} {folder}\nsetsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
 
 
 def daemons(place: Place) -> str:

@@ -21,7 +21,7 @@ from gpupool.programs.arbiter.decide import Settings
 from gpupool.programs.arbiter.jobs import Job, UnsureError
 from gpupool.programs.arbiter.limits import Limits
 from gpupool.programs.arbiter.room import Node
-from gpupool.slurm import tres
+from gpupool.slurm import snapshot, tres
 from gpupool.slurm.queue import COLUMNS
 
 RECORDED = Path(__file__).parent
@@ -271,6 +271,38 @@ def test_grace_times_end_even_if_the_limits_cannot_be_read(monkeypatch: pytest.M
     (ended,) = [command for command in asked if job.name in command.split()]
     noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
     assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+def test_each_cycle_writes_the_queue_for_other_programs_without_comments(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        if command[0] == "squeue":
+            return columns(version).replace(MARK, arbitrated.mark_of(command))
+        return f"Slurmctld(primary) at {socket.gethostname()} is UP"
+
+    monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(service, "status", states.append)
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    path = tmp_path / "queue.json"
+    service.Arbiter(Settings(share=str(path))).cycle()
+    known = snapshot.read(path.read_text())
+    assert (known.at, known.is_fresh(NOW + 44), known.is_fresh(NOW + 45), known.is_fresh(NOW - 1)) == (
+        NOW, True, False, False,
+    )  # fmt: skip
+    queue = jobs.read(columns(version), MARK).entries
+    wanted = [(job.name, job.states, job.has, job.asks, job.text("account"), job.tasks) for job in queue]
+    assert [
+        (job.name, job.states, job.has, job.asks, job.text("account"), job.tasks) for job in known.entries
+    ] == wanted
+    assert "x y" not in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o644
+    service.Arbiter(Settings(share=str(tmp_path / "none" / "queue.json"))).cycle()
+    assert states[0] == "well"
+    assert states[1].startswith("unwell: other programs do not get the queue: ")
 
 
 @pytest.mark.parametrize("noted", [True, False], ids=["noted", "slurmctld refuses the note"])

@@ -1,5 +1,6 @@
 """The guard: Slurm's allocations, compared with the limits of the inventory for each job."""
 
+import dataclasses
 import json
 import socket
 import tempfile
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import arbitrated
 import pytest
-from arbitrated import job, node
+from arbitrated import NOW, job, node
 from inventories import cluster_at
 
 from gpupool.compile.slurm.arbiter import settings
@@ -100,6 +101,37 @@ def test_where_cores_are_allocated_all_their_threads_count_as_requested() -> Non
     assert reason("cpu=8,mem=9G", bounds), "memory for each CPU is counted on the CPUs that it got"
 
 
+LAB = Bounds(accounts={"lab": {"gres/gpu": 4}}, parents={"part": "lab"}, lent=("overcap",), since=NOW - 500)
+
+
+def in_lab(name: str, start: int, **other: object) -> Job:
+    return job(name, **{"account": "lab", "partitions": ("short",), "gpus": 2, "start": start, **other})
+
+
+def test_of_an_account_above_its_limit_the_youngest_jobs_are_held_and_no_more() -> None:
+    old, middle, young = in_lab("1", NOW - 400), in_lab("2", NOW - 300), in_lab("3", NOW - 200)
+    assert guard.of_accounts([old, middle], LAB) == []
+    (excess,) = guard.of_accounts([young, old, middle], LAB)
+    assert excess.job == young
+    assert excess.reason == "lab has 6 gres/gpu in jobs that are not preemptable, at most 4 are allowed"
+    below = in_lab("4", NOW - 100, account="part", gpus=1)
+    assert [found.job.name for found in guard.of_accounts([old, middle, below], LAB)] == ["4"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"partitions": ("overcap",)}, {"qos": "overcap"}, {"user": "root"}, {"comment": guard.ALLOWED},
+        {"states": frozenset({"PENDING"})}, {"states": frozenset({"COMPLETING"})}, {"account": "other"},
+        {"start": NOW - 501}, {"gpus": 0},
+    ],
+)  # fmt: skip
+def test_an_accounts_limit_leaves_alone(other: dict[str, object]) -> None:
+    """Preemptable jobs, jobs that an admin allows, and jobs from before the limit was lowered."""
+    some = [in_lab("1", NOW - 600), in_lab("2", NOW - 600), in_lab("3", **{"start": NOW - 200, **other})]  # type: ignore[arg-type]
+    assert guard.of_accounts(some, LAB) == []
+
+
 def test_a_job_with_all_cpus_of_its_nodes_is_charged_for_them() -> None:
     (whole,) = guard.of_jobs([holds("cpu=64,mem=500G,gres/gpu=8", nodes="n1")], BOUNDS)
     (part,) = guard.of_jobs([holds("cpu=64,mem=500G,gres/gpu=8", nodes="n[1-2]")], BOUNDS)
@@ -123,7 +155,7 @@ def test_a_job_is_held_first_and_held_by_an_admin_the_second_time(comment: str, 
         ["scontrol", "requeuehold", "Incomplete", "7"],
         *([["scontrol", "hold", "7"]] if times == 2 else []),
     ]
-    assert guard.farewell(excess, BOUNDS)[-1].startswith("gpupool: job 7 is held: it has 409600M")
+    assert guard.notification(excess, BOUNDS)[-1].startswith("gpupool: job 7 is held: it has 409600M")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +166,7 @@ def test_a_job_that_cannot_be_requeued_is_cancelled(other: dict[str, object]) ->
     assert isinstance(bounds, Bounds)
     (excess,) = guard.of_jobs([holds("cpu=1,mem=400G", **other)], bounds)
     assert guard.commands(excess, bounds)[-1] == ["scancel", "7"]
-    assert "is cancelled: " in guard.farewell(excess, bounds)[-1]
+    assert "is cancelled: " in guard.notification(excess, bounds)[-1]
 
 
 class Service:
@@ -202,6 +234,24 @@ def test_if_the_guard_fails_jobs_keep_running_and_the_status_reports_it(
     assert line.startswith("unwell: the guard does nothing: ")
 
 
+def test_slurmctld_is_asked_for_nodes_once_in_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard needs the nodes of a job above its limit, and preemption those for a job that waits."""
+    machine = Service(monkeypatch)
+    limits = (Path(__file__).parent / "24.11" / "limits.txt").read_text()
+    asked: list[list[str]] = []
+
+    def ask(command: list[str]) -> str:
+        asked.append(command)
+        return limits if "assoc_mgr" in command else machine.ask(command)
+
+    monkeypatch.setattr(service, "ask", ask)
+    borrows = job("8", account="cvmlp-lab", gpus=5)
+    machine.seen += [borrows, arbitrated.waits("9", account="cvmlp-lab")]
+    service.Arbiter(dataclasses.replace(arbitrated.RULES, bounds=BOUNDS)).cycle()
+    assert asked.count(["scontrol", "show", "nodes"]) == 1
+    assert any("assoc_mgr" in command for command in asked)
+
+
 def test_an_overflowed_nice_value_is_replaced_by_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Service(monkeypatch)
     machine.seen = [arbitrated.waits("9", nice=-2147461651)]
@@ -214,7 +264,10 @@ def test_skynets_guard_has_the_bounds_of_its_inventory_and_runs_every_ten_second
     assert data
     assert json.loads(json.dumps(data["bounds"])) == {
         "per_gpu": 45056, "per_cpu": 4096, "threads": 1, "nice": 22000, "action": "hold",
+        "lent": ["user-overcap", "overcap"], "accounts": data["bounds"]["accounts"],
     }  # fmt: skip
+    assert data["bounds"]["accounts"]["cvmlp-lab"]["gres/gpu"] == 64
+    assert "overcap" not in data["bounds"]["accounts"]
     assert service.pace(Settings(grace={"overcap": 300}, bounds=Bounds(**data["bounds"]))) == 10
 
 

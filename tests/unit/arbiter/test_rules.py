@@ -329,7 +329,7 @@ def test_jobs_that_end_together_need_one_command_and_jobs_without_requeue_get_a_
         for victim in (job("1"), job("2", requeue=False), job("3_4"), job("5", batch=False))
     ]
     assert act.endings(leave, RULES) == [["scontrol", "requeue", "Incomplete", "1,3_4"], ["scancel", "2", "5"]]
-    messages = act.farewells(leave, RULES)
+    messages = act.notifications(leave, RULES)
     assert [words[:3] for words in messages] == [["scontrol", "notify", "2"], ["scontrol", "notify", "5"]]
     assert messages[0][3] == "gpupool: PREEMPTED: job 2 was preempted by Slurm, and its grace time is over"
 

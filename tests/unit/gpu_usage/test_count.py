@@ -5,15 +5,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import arbitrated
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from inventories import cluster_at
 
 from gpupool.compile.system import tools
+from gpupool.node import commands
 from gpupool.programs.gpu_usage import count, jobs, table
 from gpupool.programs.gpu_usage.count import Row, Settings
 from gpupool.programs.gpu_usage.jobs import Job, QueueError
+from gpupool.slurm.jobs import entries
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "tests" / "unit" / "arbiter"
@@ -30,7 +33,7 @@ def skynet() -> Settings:
 
 def recorded(version: str) -> list[Job]:
     """Lab cvmlp-lab with 5 GPUs in user-overcap and one more in overcap; six GPUs are pending."""
-    return jobs.read((RECORDED / version / "squeue.json").read_text())
+    return jobs.read(entries((RECORDED / version / "squeue.json").read_text()))
 
 
 def row(rows: list[Row], name: str) -> Row:
@@ -97,7 +100,7 @@ def test_pending_tasks_of_an_array_all_count(text: str, tasks: int) -> None:
     queue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
     entry = next(job for job in queue["jobs"] if job["job_state"] == ["PENDING"])
     entry |= {"array_task_string": text, "tres_req_str": "cpu=2,gres/gpu=2"}
-    (read,) = jobs.read(json.dumps({"jobs": [entry]}))
+    (read,) = jobs.read(entries(json.dumps({"jobs": [entry]})))
     assert (read.gpus, read.cpus) == ({"any": 2 * tasks}, 2 * tasks)
 
 
@@ -107,13 +110,24 @@ def test_a_missing_field_is_named(lost: str) -> None:
     for entry in queue["jobs"]:
         del entry[lost]
     with pytest.raises(QueueError, match=lost):
-        jobs.read(json.dumps(queue))
+        jobs.read(entries(json.dumps(queue)))
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"jobs": [1]}', "slurm_load_jobs error"])
-def test_an_invalid_answer_is_no_queue(text: str) -> None:
-    with pytest.raises(QueueError):
-        jobs.read(text)
+@pytest.mark.parametrize("text", ["[]", '{"jobs": [1]}', "slurm_load_jobs error"])
+def test_an_invalid_answer_is_no_queue(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "run", lambda *_: commands.Result(text, "", 0))
+    with pytest.raises(QueueError, match=r"^squeue: 0 values for \d+ columns$"):
+        jobs.ask()
+
+
+def test_an_unreadable_job_is_an_error_and_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def squeue(command: list[str], *_: object) -> commands.Result:
+        text = arbitrated.shown((RECORDED / "24.11" / "squeue.json").read_text(), arbitrated.mark_of(command))
+        return commands.Result(text.replace("cpu=1,", "cpu=many,", 1), "", 0)
+
+    monkeypatch.setattr(commands, "run", squeue)
+    with pytest.raises(QueueError, match="cpu='many' is not an amount"):
+        jobs.read(jobs.ask())
 
 
 def number(value: int | None, version: str) -> Any:
@@ -140,7 +154,7 @@ _ENTRIES = some.lists(
 )
 
 
-def entries(drawn: list[dict[str, Any]], version: str) -> str:
+def queue_of(drawn: list[dict[str, Any]], version: str) -> str:
     """Return a queue in the format of that version."""
     queue = []
     for job in drawn:
@@ -180,8 +194,8 @@ def reckoned(text: str) -> dict[str, int]:
 
 @given(_ENTRIES, some.sampled_from(["22.05", "24.11"]))
 def test_all_sums_agree_with_a_second_count(drawn: list[dict[str, Any]], version: str) -> None:
-    text = entries(drawn, version)
-    queue, wanted = jobs.read(text), reckoned(text)
+    text = queue_of(drawn, version)
+    queue, wanted = jobs.read(entries(text)), reckoned(text)
     assert jobs.unpack(json.loads(json.dumps(jobs.pack(queue)))) == queue
     everything = count.total(queue, POOL)
     assert {key: getattr(everything, key) for key in wanted} == wanted

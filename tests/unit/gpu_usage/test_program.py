@@ -7,25 +7,30 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import arbitrated
 import pytest
 from inventories import cluster_at
 
 from gpupool.compile.system import tools
 from gpupool.programs.gpu_usage import shared
+from gpupool.slurm import snapshot
+from gpupool.slurm.jobs import entries
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "tests" / "unit" / "arbiter"
 #: As on a node: the programs of gpupool and the standard library, and no other modules.
 PYTHON = [sys.executable, "-P", "-B", "-m"]
 SQUEUE = """#!/bin/sh
-echo "$* $SLURM_BITSTR_LEN ${SQUEUE_USERS-}" >>"$FOLDER/asked"
+echo "$1 $SLURM_BITSTR_LEN ${SQUEUE_USERS-}" >>"$FOLDER/asked"
 [ -e "$FOLDER/down" ] && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
 [ -e "$FOLDER/killed" ] && exit 137
-cat "$FOLDER/squeue.json"
+mark=$(expr "$4" : '[^:]*:0\\(m[0-9a-f]*\\),')
+sed "s/@MARK@/$mark/g" "$FOLDER/squeue"
 """
 
 
@@ -48,7 +53,8 @@ class Head:
         self.settings()
 
     def queue(self, version: str) -> None:
-        (self.folder / "squeue.json").write_text((RECORDED / version / "squeue.json").read_text())
+        recorded = (RECORDED / version / "squeue.json").read_text()
+        (self.folder / "squeue").write_text(arbitrated.shown(recorded, "@MARK@"))
 
     def settings(self, **changed: object) -> None:
         data = tools.settings(cluster_at(ROOT / "inventory" / "skynet"))
@@ -133,7 +139,44 @@ def test_many_users_cost_one_query(served: Head) -> None:
     running = [subprocess.Popen(served.command(), env=served.env, stdout=subprocess.PIPE) for _ in range(12)]
     outputs = {process.communicate()[0] for process in running}
     assert len(outputs) == 1
-    assert served.asked == ["--json 0 "]
+    assert served.asked == ["--all 0 "]
+
+
+def shared_by_the_arbiter(head: Head, at: float) -> Path:
+    """Write the recorded queue as an arbiter has read it at a time; return the file."""
+    file = head.folder / "arbiter.json"
+    recorded = entries((RECORDED / "24.11" / "squeue.json").read_text())
+    file.write_text(snapshot.text(recorded, at, 30))
+    return file
+
+
+def test_where_an_arbiter_shares_the_queue_slurmctld_is_not_asked(head: Head) -> None:
+    asked = shared.Service(head.folder, Path("/nowhere"))
+    at = time.time() - 10
+    sharing = shared.Service(head.folder, shared_by_the_arbiter(head, at))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in head.env.items():
+            patch.setenv(name, value)
+        assert asked.answer() == "ok"
+        by_squeue = json.loads((head.folder / "queue.json").read_text())
+        assert sharing.answer() == "ok"
+    by_arbiter = json.loads((head.folder / "queue.json").read_text())
+    assert head.asked == ["--all 0 "]
+    assert by_arbiter["jobs"] == by_squeue["jobs"]
+    assert by_arbiter["at"] == at
+    assert by_arbiter["until"] > time.time()
+
+
+@pytest.mark.parametrize("age", [31, -60, None], ids=["old", "from the future", "not one"])
+def test_a_queue_that_no_arbiter_renews_is_not_used(head: Head, age: int | None) -> None:
+    file = shared_by_the_arbiter(head, time.time() - (age or 0))
+    if age is None:
+        file.write_text('{"at": 1')
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in head.env.items():
+            patch.setenv(name, value)
+        assert shared.Service(head.folder, file).answer() == "ok"
+    assert head.asked == ["--all 0 "]
 
 
 def test_the_answer_is_readable_for_all_and_writable_for_its_owner(served: Head) -> None:
@@ -146,7 +189,7 @@ def test_a_controller_that_does_not_answer_is_an_error_and_not_asked_again_by_ea
     (served.folder / "down").touch()
     for _ in range(3):
         done = served.run("-l")
-        why = "squeue --json: slurm_load_jobs error: Unable to contact slurm controller"
+        why = "squeue: slurm_load_jobs error: Unable to contact slurm controller"
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == f"gpu_usage: cannot read the queue: {why}\n"
     assert len(served.asked) == 1
@@ -156,7 +199,7 @@ def test_a_squeue_that_fails_without_output_is_reported_with_its_exit_code(serve
     (served.folder / "killed").touch()
     done = served.run("-l")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "gpu_usage: cannot read the queue: squeue --json: exit code 137\n"
+    assert done.stderr == "gpu_usage: cannot read the queue: squeue: exit code 137\n"
 
 
 def test_open_connections_and_long_requests_block_no_other_user(served: Head) -> None:
@@ -190,7 +233,7 @@ def test_where_slurm_hides_jobs_each_user_sees_only_their_own(head: Head) -> Non
     head.settings(private=True)
     done = head.run("-u", SQUEUE_USERS="root")
     assert done.stdout.endswith("Slurm shows you only your own jobs.\n")
-    assert head.asked == ["--json 0 "], "with a user's own settings it would be another answer"
+    assert head.asked == ["--all 0 "], "with a user's own settings it would be another answer"
     assert not (head.folder / "queue.json").exists()
 
 
