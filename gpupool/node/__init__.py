@@ -1,1 +1,1 @@
-"""Shared parts of the programs on nodes: commands and their answers, files that are replaced, the end of a command."""
+"""Shared parts of the programs on nodes: commands with a time limit, atomic files, exit codes of user commands."""

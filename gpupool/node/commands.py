@@ -1,4 +1,4 @@
-"""Commands that a program runs on its node, with a time limit and one form of message where they fail."""
+"""Commands that a program runs on its node, with a time limit and one form of error message."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class CommandError(Exception):
-    """A command did not run, or did not end in time: `reason` says which, the message names the command, too."""
+    """A command could not start or timed out; `reason` is the message without the command."""
 
     def __init__(self, command: str, reason: str) -> None:
         super().__init__(f"{command}: {reason}")
@@ -15,7 +15,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """The output and errors of a command, and its exit code."""
+    """Standard output, standard error and exit code of a command."""
 
     output: str
     errors: str
@@ -23,7 +23,7 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """The last line of a command that failed, or its exit code if it printed nothing."""
+        """The last line of a failed command, or its exit code if it printed nothing."""
         lines = (self.errors.strip() or self.output.strip()).splitlines()
         return lines[-1] if lines else f"exit code {self.code}"
 
@@ -59,7 +59,7 @@ def output_of(
     failure: type[Exception],
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Return what a command prints; raise `failure` with the command and the reason where it fails or is too slow."""
+    """Return the output of a command; raise `failure` with the command and the reason if it fails or times out."""
     try:
         result = run(command, seconds, environment)
     except CommandError as error:

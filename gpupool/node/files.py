@@ -1,13 +1,13 @@
-"""Files that a program replaces: a reader sees the old file or the new one, never a part."""
+"""Replace files atomically: a reader sees the old file or the new one, never a part."""
 
 import os
 from pathlib import Path
 
 
 def replace(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replace a file by one with this text and exactly this mode; nothing changes where the text cannot be written.
+    """Replace a file by one with this text and exactly this mode; if writing fails, the old file is unchanged.
 
-    The folder may belong to another user: a link there is not followed. The new file has a hidden name until it is
+    Another user may own the folder, so links there are not followed. The new file has a hidden name until it is
     complete.
     """
     new = path.with_name(f".{path.name}.{os.getpid()}")

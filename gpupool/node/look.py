@@ -1,11 +1,11 @@
-"""The look at a node by `look.sh`, as data: acceptance and verify judge it.
+"""The result of `look.sh` on a node as data, for acceptance and verify.
 
-Other looks stay apart, because they answer other questions. `programs/health` runs on the node every few minutes: a
-mount that hangs may hold one process there in all, not one per look, and the kernel knows whether the clock is
-synchronised. The facts of a plan ask for hundreds of mounts in one command, each with its own time, and tell a missing
-mount from a dead one (`mounts_alive.sh`); `drift` needs surplus device files, too (`Devices`). `upkeep/gpu_probe.py`
-uses the GPUs in a job. The models of GPUs and their driver are judged in one place, `programs/gpus`: this look and
-health run it.
+Other checks remain separate, because they answer other questions. `programs/health` runs on the node every few minutes:
+a hanging mount may block one process there in total, not one for each check, and the kernel knows whether the clock is
+synchronised. The facts of a plan check hundreds of mounts in one command, each with its own time limit, and distinguish
+a missing mount from a dead one (`mounts_alive.sh`); `drift` needs surplus device files, too (`Devices`).
+`upkeep/gpu_probe.py` uses the GPUs in a job. Only `programs/gpus` checks the models of GPUs and their driver: this
+check and health run it.
 """
 
 import json
@@ -18,7 +18,7 @@ Kind = Literal["mount", "device", "gpus", "service", "program"]
 
 @dataclass(frozen=True)
 class Item:
-    """One item of a node: `fault` is empty where it is well; `mounted` is whether the kernel has a mount there."""
+    """One checked item of a node: `fault` is empty if it works; `mounted` is whether the kernel has a mount there."""
 
     kind: Kind
     item: str
@@ -28,7 +28,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Look:
-    """All items, and the node's clock when the look began, in seconds since 1970."""
+    """All items, and the node's clock at the start of the check, in seconds since 1970."""
 
     clock: float | None
     items: tuple[Item, ...]
@@ -39,12 +39,12 @@ class Look:
 
 
 def arguments(seconds: int, items: Iterable[tuple[Kind, str]]) -> list[str]:
-    """Return the arguments of `look.sh`; `seconds` is the time for each mount."""
+    """Return the arguments of `look.sh`; `seconds` is the time limit for each mount."""
     return [str(seconds), *(word for item in items for word in item)]
 
 
 def read(output: str) -> Look:
-    """Read what `look.sh` printed; ValueError where a line is not JSON of it."""
+    """Parse the output of `look.sh`; ValueError if a line is not JSON."""
     rows = [json.loads(line, strict=False) for line in output.splitlines()]
     clock = next((float(row["clock"]) for row in rows if "clock" in row), None)
     return Look(clock, tuple(Item(**row) for row in rows if "clock" not in row))

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Looks at a node and prints JSON, a line each: first {"clock": SECONDS}, then {"kind": …, "item": …, "fault": …} of
-# each item, with an empty fault where it is well, and "mounted" of a mount.
-# $1 seconds for each mount, then pairs of a kind and an item:
-# mount PATH, device FILE, gpus PROGRAM (its check of the GPUs, if it is there), service UNIT, program NAME (must answer).
-# All at once, so that ten dead servers take as long as one; the look makes mounts that wait for one.
+# Checks items of a node and prints JSON, one object a line: first {"clock": SECONDS}, then for each item
+# {"kind": …, "item": …, "fault": …}, with an empty fault if it works, and "mounted" for a mount.
+# $1 time limit in seconds for each mount, then pairs of a kind and an item:
+# mount PATH, device FILE, gpus PROGRAM (the GPU check, if it is installed), service UNIT, program NAME (must answer).
+# The checks run in parallel, so that ten dead servers take as long as one. A check of a mount triggers its automount.
 
 seconds=$1; shift
 text() { printf %s "$1" | tr '\n\t' '  ' | sed 's/[\\"]/\\&/g'; }
@@ -16,7 +16,7 @@ look() { # kind item
       if answer=$(timeout -s KILL "$seconds" stat -f -c %T -- "$2" 2>&1); then fault=
       elif [ -n "$answer" ]; then fault=${answer##*: }
       else fault="no answer in $seconds s"; fi
-      # an autofs alone waits for somebody to look
+      # an autofs without another mount at the path is not mounted yet
       mounted=false; if grep -F " $2 " /proc/self/mounts | grep -qv ' autofs '; then mounted=true; fi
       seen mount "$2" "$fault" ", \"mounted\": $mounted";;
     device) if [ -c "$2" ]; then seen device "$2" ''; else seen device "$2" missing; fi;;

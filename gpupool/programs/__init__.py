@@ -1,1 +1,1 @@
-"""Programs that run on nodes by themselves: the standard library is all that they need."""
+"""Programs that run on nodes. They need only Python's standard library."""

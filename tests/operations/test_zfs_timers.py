@@ -117,7 +117,7 @@ def test_a_held_snapshot_is_kept_and_named_and_the_others_are_removed(machine: M
     done = machine.snap({"daily": 1}, "2026-11-04T12:00:00Z")
     assert machine.snapshots == ["gpupool-daily-20261101T120000Z", "gpupool-daily-20261104T120000Z"]
     assert done.returncode == 1
-    assert "<3>tank/kira@gpupool-daily-20261101T120000Z: stays" in done.stderr
+    assert "<3>tank/kira@gpupool-daily-20261101T120000Z: not destroyed" in done.stderr
 
 
 def test_a_clock_that_was_set_back_creates_no_snapshot_twice(machine: Machine) -> None:
@@ -129,7 +129,7 @@ def test_a_clock_that_was_set_back_creates_no_snapshot_twice(machine: Machine) -
 def test_a_missing_dataset_is_named(machine: Machine) -> None:
     done = machine.snap({"daily": 3}, "2026-11-21T14:00:00Z", dataset="tank/gone")
     assert done.returncode == 1
-    assert "<3>tank/gone: is not there" in done.stderr
+    assert "<3>tank/gone: does not exist" in done.stderr
     assert machine.snapshots == []
 
 
@@ -167,5 +167,5 @@ def test_health_is_logged_once_per_change(machine: Machine) -> None:
     ]  # fmt: skip
     machine.zpool("flash", "none requested")
     done = machine.run(script, "tank", "flash")
-    assert (done.returncode, done.stdout) == (0, "<5>all pools are well again\n")
+    assert (done.returncode, done.stdout) == (0, "<5>all pools are healthy again\n")
     assert (machine.run(script, "tank", "flash").returncode, machine.run(script, "tank", "flash").stdout) == (0, "")

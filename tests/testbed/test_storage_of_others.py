@@ -118,7 +118,7 @@ def test_below_a_directory_of_others_a_job_has_no_private_directory(testbed: Tes
     testbed.out("gpu-1", "chmod 0777 /local/own")
     try:
         done = testbed.run("ctl", "srun -w gpu-1 bash -c 'echo ${JOBSCRATCH-none}'", user="ann")
-        line = "gpupool: this node has no directory for the job, so there is no JOBSCRATCH; tell an admin"
+        line = "gpupool: this node has no directory for the job, so JOBSCRATCH is not set; tell an admin"
         assert (done.returncode, done.stdout.splitlines()) == (0, [line, "none"])
         assert "only root may write to" in testbed.out("gpu-1", "journalctl -q -t gpupool-prolog -n 1 -o cat")
     finally:

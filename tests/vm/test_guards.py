@@ -81,7 +81,7 @@ def test_a_change_that_would_lose_data_is_refused_at_once(stores: Stores, change
         stores.out(SERVER, "zpool sync tank")
         code, changes = seen.plan("--limit", SERVER)
         assert code == 3
-        assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
+        assert "Refused ZFS changes | tank/blue (refused)" in changes[SERVER]
         message = refused(seen)
         assert "tank/blue: no longer in the inventory; it is kept" in message
         assert "zfs destroy -r tank/blue" in message

@@ -97,7 +97,7 @@ def test_a_pool_that_lost_a_disk_is_reported_and_so_is_its_recovery(stores: Stor
     finally:
         stores.run(SERVER, f"zpool online tank {disk}")
     until(lambda: stores.run(SERVER, "systemctl start gpupool-zfs-health").returncode == 0, "the pool is well")
-    assert "all pools are well again" in stores.out(SERVER, "journalctl -q -o cat -n 5 -u gpupool-zfs-health")
+    assert "all pools are healthy again" in stores.out(SERVER, "journalctl -q -o cat -n 5 -u gpupool-zfs-health")
 
 
 def test_pools_and_exports_are_back_after_a_power_cut(stores: Stores) -> None:

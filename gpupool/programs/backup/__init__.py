@@ -1,4 +1,4 @@
-"""Backs up the accounting database and the controller's state, and says whether the newest backups are good.
+"""Back up the accounting database and slurmctld's state, and check the newest backups.
 
-Runs on nodes: nothing but Python's standard library.
+It runs on nodes and needs only Python's standard library.
 """

@@ -1,4 +1,4 @@
-"""`python3 -m backup make|look|list SETTINGS`: what the timer runs, and what says whether the backups are good."""
+"""`python3 -m backup make|look|list SETTINGS`: make backups, or print them as JSON; `look` checks the newest ones."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from .places import Failed
 
 
 def main() -> int:
-    """Do what the command line says; 1 when a backup could not be made."""
+    """Run the command line; return 1 if a backup could not be made."""
     parser = argparse.ArgumentParser(prog="backup", description=__doc__)
     parser.add_argument("what", choices=["make", "look", "list"])
     parser.add_argument("settings", type=Path, help="such as /etc/gpupool/backup.json")
@@ -29,7 +29,10 @@ def main() -> int:
 
 
 def run(settings: dict[str, Any], kind: str) -> bool:
-    """Make one backup and remove the oldest; say what came of it. The old ones stay where it fails."""
+    """Make one backup, remove the oldest and print the result; return whether it succeeded.
+
+    If it fails, no old backup is removed.
+    """
     folder = Path(settings["to"])
     try:
         done = (
@@ -38,17 +41,17 @@ def run(settings: dict[str, Any], kind: str) -> bool:
             else make.state(folder, Path(settings["state"]))
         )
         if not done.is_good():
-            raise Failed(f"{done.path} is not what was written (wrong checksum): check its disk")
-    except (Failed, OSError) as why:
-        print(f"{kind}: no backup: {why}", file=sys.stderr, flush=True)
+            raise Failed(f"{done.path} has a wrong checksum: check its disk")
+    except (Failed, OSError) as reason:
+        print(f"{kind}: no backup: {reason}", file=sys.stderr, flush=True)
         return False
-    gone = places.keep(folder, kind, settings["keep"])
-    print(f"{kind}: {done.path}, {done.size} bytes; removed: {', '.join(gone) or 'none'}", flush=True)
+    removed = places.keep(folder, kind, settings["keep"])
+    print(f"{kind}: {done.path}, {done.size} bytes; removed: {', '.join(removed) or 'none'}", flush=True)
     return True
 
 
 def look(settings: dict[str, Any], kind: str, sums: bool) -> dict[str, Any]:
-    """Return the backups of a kind, newest first, and with `sums` whether the newest is good by its own."""
+    """Return the backups of a kind, newest first; with `sums`, also whether the newest matches its checksum."""
     backups = places.backups(Path(settings["to"]), kind)
     listed = [{"path": str(backup.path), "made": backup.made, "size": backup.size} for backup in backups]
     good = {"good": bool(backups) and backups[0].is_good()} if sums else {}

@@ -1,4 +1,4 @@
-"""Backups made: a consistent dump of the database, and the files of slurmctld's state as they are."""
+"""Make a backup: a consistent dump of the database, or an archive of slurmctld's state."""
 
 import os
 import subprocess
@@ -23,8 +23,8 @@ _SIZE = f"select coalesce(sum(data_length), 0) from information_schema.tables wh
 
 
 def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backup:
-    """Back up the database, as it is at one moment; jobs go on meanwhile."""
-    # the size that MariaDB tells is at most what an uncompressed dump has: it shrinks to a tenth
+    """Back up the database as of one moment; jobs continue meanwhile."""
+    # MariaDB's size is an upper limit of an uncompressed dump, which compresses to about a tenth
     size = int(_output_of(["mariadb", "-N", "-e", _SIZE]) or 0)
     if not size:
         raise Failed(f"MariaDB has no database {DATABASE}, or it is empty")
@@ -51,13 +51,13 @@ def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backu
 
 
 def state(folder: Path, state: Path) -> Backup:
-    """Back up slurmctld's state: it replaces its files whole, so each is good; what goes meanwhile is left out."""
+    """Back up slurmctld's state. slurmctld replaces whole files, so each is consistent; removed ones are left out."""
     if not (state / "job_state").exists():
-        raise Failed(f"{state}/job_state is not there: slurmctld has never run with this state")
+        raise Failed(f"{state}/job_state does not exist: slurmctld has never run with this state")
     now = time.time()
     size = sum(_size(path) for path in _files(state))
     with Writing(folder, "state", now, _expected(folder, "state", size)) as file:
-        # no closing brace of a gzip: Writing has its own
+        # `w|`, without compression: Writing compresses
         with tarfile.open(fileobj=cast(IO[bytes], file), mode="w|", format=tarfile.PAX_FORMAT) as tar:
             for path in _files(state):
                 with suppress(FileNotFoundError):
@@ -66,20 +66,20 @@ def state(folder: Path, state: Path) -> Backup:
 
 
 def _files(state: Path) -> Iterator[Path]:
-    """Return the state's files, jobs before their scripts: a job that ends meanwhile needs its script no more."""
+    """Yield the files of the state, jobs before their scripts: a job that ends in between needs no script."""
     yield state / "job_state"
     for top, folders, names in os.walk(state):
         folders.sort()
         for name in sorted(names):
             path = Path(top) / name
-            # NAME.new is being written
+            # slurmctld is still writing NAME.new
             if path != state / "job_state" and path.suffix != ".new" and path.is_file() and not path.is_symlink():
                 yield path
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
     with path.open("rb") as source:
-        # of the open file: what is renamed to its place now has another size
+        # the size of the open file: slurmctld may just have renamed another file to this path
         entry = tar.gettarinfo(arcname=name, fileobj=source)
         tar.addfile(entry, source)
 
@@ -91,13 +91,13 @@ def _size(path: Path) -> int:
 
 
 def _expected(folder: Path, kind: str, first: int) -> int:
-    """Return the bytes that a backup is likely to have: half as much again as the last one, `first` without one."""
+    """Return the likely size of a backup in bytes: 1.5 times the last one; `first` if there is none."""
     last = backups(folder, kind)
     return last[0].size * 3 // 2 if last else first
 
 
 def _output_of(command: list[str]) -> str:
-    # by the program alone: its arguments are a query of the database
+    # the message has the program only: its arguments are a long database query
     try:
         result = commands.run(command, 60)
     except commands.CommandError as error:

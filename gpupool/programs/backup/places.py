@@ -1,4 +1,4 @@
-"""Backups in a folder: their names, written whole or not at all, looked at, and the oldest removed."""
+"""Backups in a folder: their names, atomic writing, checksums, and the removal of the oldest."""
 
 import calendar
 import errno
@@ -18,17 +18,17 @@ _NAME = re.compile(r"(database|state)-(\d{8}T\d{6}Z)\.(?:sql|tar)\.gz")
 _ENDINGS = {"database": "sql.gz", "state": "tar.gz"}
 _TIME = "%Y%m%dT%H%M%SZ"
 _PART = ".part"
-_BLOCK = 1 << 20  # bytes that are written at once
-RESERVE = 256 << 20  # bytes that a backup leaves free, whatever it is of
+_BLOCK = 1 << 20  # bytes that are read at once
+RESERVE = 256 << 20  # bytes that a backup leaves free on its file system
 
 
-class Failed(Exception):  # noqa: N818  # told to a person
-    """Why there is no backup, or no good one."""
+class Failed(Exception):  # noqa: N818  # a reason for an admin
+    """A backup could not be made or is damaged; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """One whole backup; `made` in seconds since 1970, `size` in bytes."""
+    """A complete backup; `made` in seconds since 1970, `size` in bytes."""
 
     kind: str
     path: Path
@@ -36,7 +36,7 @@ class Backup:
     size: int
 
     def is_good(self) -> bool:
-        """Return whether the file is the one that was written, by the sum beside it."""
+        """Return whether the file matches the checksum beside it."""
         try:
             recorded = _sum_of(self.path).read_text().split()
             sha = hashlib.sha256()
@@ -49,7 +49,7 @@ class Backup:
 
 
 def backups(folder: Path, kind: str) -> list[Backup]:
-    """Return the whole backups of a kind in a folder, the newest first."""
+    """Return the complete backups of a kind in a folder, the newest first."""
     return sorted(_backups(folder, kind), key=lambda backup: backup.made, reverse=True)
 
 
@@ -61,19 +61,19 @@ def _backups(folder: Path, kind: str) -> Iterator[Backup]:
 
 
 def keep(folder: Path, kind: str, number: int) -> list[str]:
-    """Remove all but the newest backups of a kind, and return the names of those that went."""
-    gone = backups(folder, kind)[number:]
-    for old in gone:
-        # without its sum it is none any more: a run that is killed here leaves no half of one
+    """Remove all but the newest `number` backups of a kind, and return the names of the removed ones."""
+    surplus = backups(folder, kind)[number:]
+    for old in surplus:
+        # the checksum first: without it the file is no backup, also if this run is killed here
         _sum_of(old.path).unlink(missing_ok=True)
         old.path.unlink(missing_ok=True)
-    return [old.path.name for old in gone]
+    return [old.path.name for old in surplus]
 
 
 class Writing:
-    """A backup that is being written: compressed, with its sum, and there only when it is whole.
+    """A backup that is being written: compressed, with its checksum, and under its name only when it is complete.
 
-    `needed` bytes are expected; it fails before, and while it is written, rather than to fill the disk.
+    `needed` is its expected size in bytes. Writing fails, at the start or later, before it fills the disk.
     """
 
     def __init__(self, folder: Path, kind: str, now: float, needed: int) -> None:
@@ -82,17 +82,17 @@ class Writing:
         self._part = folder / f".{self.path.name}{_PART}"
         self._folder, self._sha, self.size = folder, hashlib.sha256(), 0
         if not folder.is_dir():
-            raise Failed(f"{folder} is not there: gpupool apply creates it")
+            raise Failed(f"{folder} does not exist: gpupool apply creates it")
         _clear(folder, kind)
         if (free := _free(folder)) < needed + RESERVE:
             raise Failed(
                 f"{folder} has {free >> 20} MiB free, and {needed + RESERVE >> 20} MiB are needed: make room there"
             )
         self._fd = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        self._gzip = zlib.compressobj(6, zlib.DEFLATED, 31)  # 31: with gzip's head and sum
+        self._gzip = zlib.compressobj(6, zlib.DEFLATED, 31)  # 31: with gzip's header and checksum
 
     def write(self, data: bytes) -> int:
-        """Compress and write; as a file's own, so that tarfile can use it."""
+        """Compress and write data; it has the signature of a file's `write`, for tarfile."""
         self._put(self._gzip.compress(data))
         return len(data)
 
@@ -100,13 +100,13 @@ class Writing:
         self._sha.update(data)
         before, self.size = self.size, self.size + len(data)
         if before >> 24 != self.size >> 24 and _free(self._folder) < RESERVE:
-            raise Failed(f"{self._folder} has become full: the backup was given up, and its beginning removed")
+            raise Failed(f"{self._folder} has become full: the incomplete backup was removed")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._fd, rest) :]
 
     def finish(self) -> Backup:
-        """Have it on the disk under its name, the sum first: a backup without one is none."""
+        """Write the checksum to disk, then rename the backup to its name: without a checksum it is no backup."""
         self._put(self._gzip.flush())
         os.fsync(self._fd)
         with open(_sum_of(self.path), "x", opener=_private) as file:
@@ -124,7 +124,7 @@ class Writing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what was not finished."""
+        """Remove an unfinished backup."""
         os.close(self._fd)
         if not self.path.exists():
             for path in (self._part, _sum_of(self.path)):
@@ -133,7 +133,7 @@ class Writing:
 
 
 def _clear(folder: Path, kind: str) -> None:
-    """Remove what a run that was killed left of a kind: beginnings, and sums of nothing."""
+    """Remove leftovers of killed runs of a kind: incomplete backups, and checksums without a backup."""
     for path in list(folder.iterdir()):
         if path.name.startswith(f".{kind}-") and path.name.endswith(_PART):
             path.unlink(missing_ok=True)
@@ -159,7 +159,7 @@ def _sync(folder: Path) -> None:
     try:
         os.fsync(fd)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that knows no fsync of folders
+        if error.errno != errno.EINVAL:  # a file system without fsync of folders
             raise
     finally:
         os.close(fd)

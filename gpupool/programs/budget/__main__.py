@@ -1,4 +1,4 @@
-"""`python3 -m budget UNIT [OPTIONS]`: the command budget. UNIT is what an hour of billing is called."""
+"""`python3 -m budget UNIT [OPTIONS]`: the command budget. UNIT is the name of an hour of billing."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from .shares import Share, SharesError, above, ask, read
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the budgets; 1 where they cannot be read, 2 for an account that is not there."""
+    """Print the budgets; return 1 if they cannot be read, 2 for an unknown account."""
     unit, *rest = arguments
     asked = options.parser().parse_args(rest)
     try:
@@ -50,7 +50,7 @@ def table(shares: Sequence[Share], unit: str) -> list[str]:
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Return the texts of a row as wide as their columns; amounts are on the right."""
+    """Return the cells of a row, padded to the widths of their columns; amounts are aligned to the right."""
     pairs = enumerate(zip(row, widths, strict=True))
     return [text.rjust(width) if 1 < column < 6 else text.ljust(width) for column, (text, width) in pairs]
 

@@ -1,4 +1,4 @@
-"""What slurmctld counts for accounts and users, from `sshare --json`. Amounts are in seconds of billing."""
+"""Usage and limits of accounts and users, read from `sshare --json`. Amounts are in seconds of billing."""
 
 import json
 from collections.abc import Iterator
@@ -8,17 +8,16 @@ from typing import Any
 from gpupool.node import commands
 from gpupool.node.screen import plain
 
-# seconds that sshare may take
-PATIENCE = 30
+PATIENCE = 30  # time limit of sshare in seconds
 
 
 class SharesError(Exception):
-    """What is used cannot be told; the message says why."""
+    """The usage cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """An account, or a user in one: `limit` is None without a budget, `running` what running jobs may still use."""
+    """An account, or a user of an account. `limit` is None without a budget; running jobs may still use `running`."""
 
     account: str
     user: str
@@ -29,17 +28,17 @@ class Share:
 
     @property
     def left(self) -> float:
-        """What is not used yet; below 0 where a budget was made smaller than what is used."""
+        """The unused part of the budget; negative after the budget was set below the usage."""
         return (self.limit or 0.0) - self.used
 
 
 def ask() -> str:
-    """Return what sshare says of all accounts and users; SharesError where it fails or is slow."""
+    """Return the output of sshare for all accounts and users; SharesError if it fails or times out."""
     return commands.output_of(["sshare", "--all", "--json"], PATIENCE, SharesError)
 
 
 def read(text: str) -> list[Share]:
-    """Return accounts and their users in sshare's order; SharesError where a field is missing or of another kind."""
+    """Return accounts and their users in sshare's order; SharesError if a field is missing or of another type."""
     try:
         return [_share(entry) for entry in json.loads(text)["shares"]["shares"] if not entry["partition"]]
     except (ValueError, KeyError, TypeError) as wrong:

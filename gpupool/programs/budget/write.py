@@ -1,8 +1,8 @@
-"""`python3 -m budget.write FILE`: the budgets as the submit plugin reads them.
+"""`python3 -m budget.write FILE`: write the budgets in the form that the submit plugin reads.
 
-First a line with the time, in seconds since 1970. Then a line for each budget that an account's jobs are charged to,
-and for each user's own: account, user or nothing, whose budget it is, its limit, what is used, what running jobs may
-still use, with tabs between and in seconds of billing.
+The first line is the time, in seconds since 1970. Then comes a line for each budget that an account's jobs are charged
+to, and for each budget of a user, with tabs between: account, user or nothing, owner of the budget, limit, used amount,
+and the amount that running jobs may still use. Amounts are in seconds of billing.
 """
 
 import sys
@@ -29,7 +29,7 @@ def lines(shares: list[Share]) -> list[str]:
 
 
 def main(path: str) -> int:
-    """Replace the file as a whole; 1 where sshare fails, and the file stays as it is."""
+    """Replace the file atomically; return 1, without changing the file, if sshare fails."""
     try:
         text = "".join(f"{line}\n" for line in [int(time.time()), *lines(read(ask()))])
     except SharesError as why:

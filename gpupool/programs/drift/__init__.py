@@ -1,5 +1,5 @@
-"""drift: what a controller can see by itself of what differs from the last apply, as metrics.
+"""drift: metrics of the differences from the last apply that a controller can see without the inventory.
 
-It runs on controllers with nothing but Python's standard library and Slurm's `scontrol`. `gpupool drift`, which knows
-the inventory, compares Slurm by the same modules.
+It runs on controllers, and needs only Python's standard library and Slurm's `scontrol`. `gpupool drift` has the
+inventory, and uses the same modules to compare Slurm.
 """

@@ -1,6 +1,6 @@
 """`python3 -m drift NODE SLURM_CONF FILE`: write metrics to FILE, and a line for each difference to the journal.
 
-NODE is what metrics call this controller. Exit code 1 if slurmctld does not answer; the metrics say so, too.
+NODE is the name of this controller in the metrics. Exit code 1 if slurmctld does not answer, which is a metric, too.
 """
 
 import sys
@@ -15,12 +15,12 @@ from gpupool.node.commands import CommandError
 from . import record, slurm
 from .state import ARBITER, SlurmState, state_of
 
-_SECONDS = 15  # for each answer of slurmctld
+_SECONDS = 15  # time limit for each answer of slurmctld
 _OF_FILES, _OF_SLURM = ("file", "link"), ("slurm", "state")
 
 
 def asked(text: str) -> SlurmState:
-    """Return what slurmctld says beside this text of slurm.conf."""
+    """Return slurmctld's present state, with this text of slurm.conf."""
     answers: list[str] = []
     for arguments in (("show", "config"), ("-a", "show", "partition"), ("show", "node")):
         try:
@@ -43,7 +43,10 @@ def _status() -> str:
 
 
 def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, str]], read: bool, now: float) -> str:
-    """Return the metrics of a look that ended at `now`; `found` are the node and kind of each difference."""
+    """Return the metrics of a comparison that ended at `now`; `differences` are node and kind of each.
+
+    `read` is whether slurmctld answered.
+    """
     counts = Counter(differences)
     rows = [(node, kind) for kind in _OF_FILES]
     if read:
@@ -61,19 +64,19 @@ def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, 
 
 
 def main(node: str, conf: str, file: str) -> int:
-    """Look once."""
+    """Compare once, print the differences and write the metrics."""
     state = asked(Path(conf).read_text(encoding="utf-8"))
     names = [name for kind, name in slurm.parsed(state.text) if kind == "node"]
     differences = []
-    for kind, path, how in record.changed():
+    for kind, path, difference in record.changed():
         differences.append((node, kind))
-        print(f"{path}: {how}")
+        print(f"{path}: {difference}")
     if state.trouble:
         print(f"slurmctld does not answer: {state.trouble}", file=sys.stderr)
     else:
-        for difference in slurm.differences(node, state.text, state, {name: name for name in names}):
-            differences.append((difference.node, difference.kind))
-            print(f"{difference.node}: {difference.what}: slurm.conf {difference.file}, live {difference.live}")
+        for found in slurm.differences(node, state.text, state, {name: name for name in names}):
+            differences.append((found.node, found.kind))
+            print(f"{found.node}: {found.what}: slurm.conf {found.file}, live {found.live}")
     files.replace(Path(file), metrics(node, names, differences, not state.trouble, time.time()))
     return 1 if state.trouble else 0
 

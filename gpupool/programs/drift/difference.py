@@ -1,12 +1,12 @@
-"""One difference as three columns: what the inventory says, what the file on the node says, and what is live."""
+"""A difference as three columns: the inventory, the file on the node, and the live daemon."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: A column where there is nothing to say: no file is about it, or it has no live side.
+#: An empty column: no file sets the value, or no daemon shows it.
 NONE = "-"
 
-# What happens if nothing is done.
+# How long a difference lasts if the admin does nothing.
 PUT_BACK = "the next apply puts it back"
 READ_LATER = "the next apply puts it back; a restart of slurmctld before that reads it"
 LOST = "until slurmctld is restarted or reconfigured; apply leaves it"
@@ -20,7 +20,7 @@ BROKEN = "until the hardware is repaired"
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs on a node. `kind` is one word for a metric, `then` what happens if nothing is done."""
+    """A difference of a node. `kind` is one word for a metric, `then` how long it lasts if the admin does nothing."""
 
     node: str
     kind: str

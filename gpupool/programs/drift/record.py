@@ -1,10 +1,10 @@
-"""Files and links that differ from what the last apply has put on this node, by its own record."""
+"""Files and links that differ from the record of the last apply on this node."""
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-#: A path and its sha256, "-> target", or "replaced" where something else was there before; a tab between.
+#: Lines: a path, a tab, and its sha256, "-> TARGET", or "replaced" if gpupool replaced an existing file.
 RECORD = Path("/var/lib/gpupool/files")
 
 

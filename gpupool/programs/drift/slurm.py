@@ -1,7 +1,7 @@
-"""Slurm in three columns: slurm.conf of the inventory, slurm.conf on the controller, and what slurmctld runs with.
+"""Compare slurm.conf of the inventory, slurm.conf on the controller, and the settings that slurmctld runs with.
 
-`scontrol update` changes the last alone, and no file tells. Partitions and nodes are compared key by key as far as
-scontrol shows a key as slurm.conf writes it; of all else slurmctld says whether it runs with its file (HASH_VAL).
+`scontrol update` changes only the last, and no file. Partitions and nodes are compared key by key, if scontrol shows
+the key in the form of slurm.conf. For all other keys, slurmctld reports whether it runs with its file (HASH_VAL).
 """
 
 import re
@@ -14,7 +14,7 @@ from gpupool.slurm.records import pairs
 from .difference import ARBITER, HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
 from .state import SlurmState
 
-#: What a partition has that says nothing of it, and `scontrol update` can change.
+#: Defaults of the keys of a partition that `scontrol update` can change.
 _PARTITION = {
     "MaxTime": "UNLIMITED", "DefaultTime": "NONE", "Default": "NO", "State": "UP", "AllowAccounts": "ALL",
     "AllowGroups": "ALL", "AllowQos": "ALL", "DenyAccounts": "", "DenyQos": "", "MaxNodes": "UNLIMITED",
@@ -22,8 +22,8 @@ _PARTITION = {
     "OverSubscribe": "NO", "GraceTime": "0", "Nodes": "",
 }  # fmt: skip
 _NODE = {"Gres": "", "Feature": "", "Weight": "1", "RealMemory": "1"}
-_CALLED = {"Feature": "AvailableFeatures"}  # as scontrol shows it
-_CONFIG = {"SlurmctldDebug": "info", "DebugFlags": ""}  # what scontrol can change of the configuration
+_SCONTROL_NAMES = {"Feature": "AvailableFeatures"}  # of keys that scontrol shows under another name
+_CONFIG = {"SlurmctldDebug": "info", "DebugFlags": ""}  # keys of the configuration that scontrol can change
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _TIMES = ("MaxTime", "DefaultTime")
 _NOTHING = ("(null)", "n/a", "none", "unlimited", "infinite", "")
@@ -31,9 +31,9 @@ Conf = dict[tuple[str, str], dict[str, str]]
 
 
 def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[str, str]) -> Iterator[Difference]:
-    """Return what differs between the texts `wanted` and on the `controller`, and what is live.
+    """Yield the differences between the text `wanted`, the text on the `controller`, and slurmctld.
 
-    `names` are the nodes by what Slurm calls them; of others nothing is said.
+    `names` are the nodes by their names in Slurm; other nodes are not compared.
     """
     ours, on_file = parsed(wanted), parsed(state.text)
     yield from _config(controller, ours["config", ""], on_file["config", ""], state)
@@ -46,7 +46,7 @@ def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[
 
 
 def parsed(text: str) -> Conf:
-    """Return slurm.conf by (config, ""), (partition, NAME) and (node, NAME), with what DEFAULT lines give them."""
+    """Return slurm.conf by (config, ""), (partition, NAME) and (node, NAME), with the values of DEFAULT lines."""
     conf: Conf = {("config", ""): {}}
     defaults: dict[str, dict[str, str]] = {"PartitionName": {}, "NodeName": {}}
     for line in re.sub(r"\\\n", "", text).splitlines():
@@ -101,9 +101,9 @@ def _keys(
     live: Mapping[str, str],
 ) -> Iterator[Difference]:
     for key in dict.fromkeys((*keys, *ours, *on_file)):
-        default, shown = keys.get(key, ""), _CALLED.get(key, key)
+        default, shown = keys.get(key, ""), _SCONTROL_NAMES.get(key, key)
         wanted, filed, runs = ours.get(key, default), on_file.get(key, default), live.get(shown)
-        # what scontrol shows under another name, or not at all, is compared between the files alone
+        # keys that scontrol does not show are compared only between the two files
         unread = key in keys and runs is not None and not same(key, filed, runs)
         if same(key, wanted, filed) and not unread:
             continue
@@ -139,7 +139,7 @@ def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Diff
 
 
 def same(key: str, left: str, right: str) -> bool:
-    """Return whether two values of a key say the same: 2880 and 2-00:00:00, a,b and b,a, NONE and (null)."""
+    """Return whether two values of a key are equivalent: 2880 and 2-00:00:00, a,b and b,a, NONE and (null)."""
     return _normal(key, left) == _normal(key, right)
 
 
@@ -157,7 +157,7 @@ def _normal(key: str, value: str) -> object:
 
 
 def _seconds(text: str) -> int | str | None:
-    """Return a time of slurm.conf(5), whose bare numbers are minutes, in seconds; other text as it is."""
+    """Return a time of slurm.conf(5), where bare numbers are minutes, in seconds; return other text unchanged."""
     try:
         return times.seconds(text)
     except ValueError:
@@ -165,13 +165,13 @@ def _seconds(text: str) -> int | str | None:
 
 
 def _shown(key: str, value: str) -> str:
-    """Return a time as scontrol shows it, so that the columns can be compared by eye."""
+    """Return a time in scontrol's form, so that an admin can compare the columns; other values unchanged."""
     count = _seconds(value) if key in _TIMES else value
     return times.duration(count) if isinstance(count, int) else value
 
 
 def _own_names(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return the pairs with keys written as here: slurm.conf takes any case."""
+    """Return the pairs with the spelling of keys of this module: slurm.conf accepts any case."""
     known = {key.lower(): key for key in (*_PARTITION, *_NODE)} | {"features": "Feature", "shared": "OverSubscribe"}
     left = ("partitionname", "nodename", "nodeaddr", "nodehostname")
     return {known.get(key.lower(), key): value for key, value in pairs.items() if key.lower() not in left}

@@ -1,4 +1,4 @@
-"""What slurmctld runs with, and slurm.conf beside it."""
+"""The settings that slurmctld runs with, and its slurm.conf."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ ARBITER = "gpupool-arbiter.service"
 
 @dataclass(frozen=True)
 class SlurmState:
-    """The text of slurm.conf; slurmctld's configuration, partitions and nodes, as scontrol shows their keys.
+    """The text of slurm.conf, and slurmctld's configuration, partitions and nodes with the keys of scontrol.
 
-    `trouble` is why slurmctld did not answer, and then the rest is empty or a part. `arbiter` is the problem that the
-    arbiter reports, such as jobs that its guard holds.
+    `trouble` is the reason if slurmctld did not answer; the other fields are then empty or incomplete. `arbiter` is the
+    problem that the arbiter reports, such as jobs that its guard holds.
     """
 
     text: str = ""
@@ -26,7 +26,7 @@ class SlurmState:
 
 
 def state_of(text: str, config: str, partition: str, node: str, trouble: str = "", arbiter: str = "") -> SlurmState:
-    """Return the state from what scontrol prints for `show config`, `show partition` and `show node`."""
+    """Return the state from the output of scontrol's `show config`, `show partition` and `show node`."""
     pairs = (line.partition("=") for line in config.split("\n") if " = " in line)
     return SlurmState(
         text=text,

@@ -1,4 +1,4 @@
-"""Switches nodes on and off as slurmctld wishes, by Apache Libcloud: a service on the controllers.
+"""Switch nodes on and off as slurmctld requests, with Apache Libcloud: a service on the controllers.
 
 Besides Python's standard library it needs Debian's python3-libcloud.
 """

@@ -1,20 +1,20 @@
-"""The cloud: which machines are on, and switching them."""
+"""The cloud: read the power state of machines and switch them."""
 
 import importlib
 import json
 from pathlib import Path
 from typing import Any
 
-#: Libcloud's states of a machine that can be started. Google's TERMINATED is one that was stopped.
+#: Libcloud's states of a machine that can be started. Google calls a stopped machine TERMINATED.
 _OFF = ("stopped", "terminated", "suspended", "paused")
 
 
 class CloudError(Exception):
-    """Why the cloud did not do it, in one line."""
+    """A call of the cloud failed; the message is one line."""
 
 
 class Cloud:
-    """The machines of one cloud by their names. Each call connects anew: Libcloud's connections are of one thread."""
+    """The machines of one cloud. Each call opens a new connection: Libcloud's connections are not thread-safe."""
 
     def __init__(self, driver: str, arguments: dict[str, str], credentials: str) -> None:
         self._driver = driver
@@ -22,11 +22,11 @@ class Cloud:
         self._credentials = Path(credentials)
 
     def machines(self) -> dict[str, bool]:
-        """Return whether each machine is on, by name; one that changes is on until it is off. CloudError if unknown."""
+        """Return whether each machine is on, by name; a stopping machine is on until it is off. Raises CloudError."""
         return {name: str(machine.state).lower() not in _OFF for name, machine in self._listed(self._connect()).items()}
 
     def switch(self, name: str, power: str) -> None:
-        """Switch a machine on or off, and return when the cloud has taken it; CloudError if it has not."""
+        """Switch a machine on or off, and return when the cloud has accepted; CloudError if it has not."""
         driver = self._connect()
         machine = self._listed(driver).get(name)
         if machine is None:
@@ -70,6 +70,6 @@ def _driver(name: str) -> Any:
 
 
 def _line(error: Exception) -> str:
-    """Return the first line of an error; Libcloud's may carry a whole answer."""
+    """Return the first line of an error, at most 200 characters: Libcloud's may contain a whole HTTP answer."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:200] if lines else type(error).__name__

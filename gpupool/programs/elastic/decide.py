@@ -1,4 +1,4 @@
-"""What to do about the wishes, as a function of what is seen; it calls nothing."""
+"""Decide which machines to switch: pure functions of the wishes and the observed state."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Literal
 
 from .wishes import Progress, Wish
 
-#: Seconds after which the cloud is told once more.
+#: Seconds after which the cloud is called again for the same wish.
 AGAIN = 60
 
 
@@ -21,7 +21,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen at a moment: whether the machine of each node is on, and the words of its state in Slurm."""
+    """The observed state at a time: whether the machine of each node is on, and the flags of its state in Slurm."""
 
     now: float
     on: Mapping[str, bool]
@@ -29,25 +29,25 @@ class Seen:
 
 
 def settle(wishes: Mapping[str, Wish], progress: dict[str, Progress], seen: Seen) -> None:
-    """Note which wishes are done with: the machine is off, or Slurm waits for the node no more."""
+    """Mark wishes as done: the machine is off, or Slurm does not wait for the node any more."""
     for node in progress.keys() - wishes.keys():
         del progress[node]
     renew(wishes, progress)
     for node, wish in wishes.items():
-        its = progress[node]
+        state = progress[node]
         on = seen.on.get(node, False)
-        if wish.power == "off" or its.failed:
-            its.done = its.done or not on
+        if wish.power == "off" or state.failed:
+            state.done = state.done or not on
         else:
-            # it came, or Slurm has given up and will wish it off
-            its.done = its.done or "POWERING_UP" not in seen.states.get(node, set())
+            # the node has joined, or Slurm has given up and will request `off`
+            state.done = state.done or "POWERING_UP" not in seen.states.get(node, set())
             if on:
-                # one that was still on its way off will be seen off again, and is then started at once
-                its.began, its.called = its.began or seen.now, 0.0
+                # a machine that was still stopping is started as soon as it is off
+                state.began, state.called = state.began or seen.now, 0.0
 
 
 def renew(wishes: Mapping[str, Wish], progress: dict[str, Progress]) -> None:
-    """Begin from nothing with each wish that is a new one."""
+    """Reset the progress of each node whose wish is new."""
     for node, wish in wishes.items():
         if node not in progress or progress[node].since != wish.since:
             progress[node] = Progress(wish.since)
@@ -56,22 +56,23 @@ def renew(wishes: Mapping[str, Wish], progress: dict[str, Progress]) -> None:
 def steps(
     wishes: Mapping[str, Wish], progress: Mapping[str, Progress], seen: Seen, limit: int | None, boot_timeout: int
 ) -> Iterator[Step]:
-    """Yield what is to be done now: at most `limit` nodes start at once, in the order in which they were wished for.
+    """Yield the steps to take now: at most `limit` nodes start at the same time, in the order of their wishes.
 
-    `boot_timeout` is in seconds. A node that is marked already stays on until Slurm gives it up: an admin can look.
+    `boot_timeout` is in seconds. A node that Slurm has set down stays on until Slurm powers it down, so that an admin
+    can look at it.
     """
     open_wishes = sorted((node for node in wishes if not progress[node].done), key=lambda node: wishes[node].since)
     coming = [node for node in open_wishes if wishes[node].power == "on" and not progress[node].failed]
     coming = [node for node in coming if "DOWN" not in seen.states.get(node, set())]
     free = len(wishes) if limit is None else limit - sum(progress[node].began > 0 for node in coming)
     for node in open_wishes:
-        its, on = progress[node], seen.on.get(node, False)
-        due = seen.now - its.called >= AGAIN
+        state, on = progress[node], seen.on.get(node, False)
+        due = seen.now - state.called >= AGAIN
         if node not in coming:
-            if on and due and (wishes[node].power == "off" or its.failed):
+            if on and due and (wishes[node].power == "off" or state.failed):
                 yield Step(node, "off")
-        elif its.began and seen.now - its.began >= boot_timeout:
+        elif state.began and seen.now - state.began >= boot_timeout:
             yield Step(node, "fail", f"did not join within {boot_timeout} s of its start")
-        elif not on and due and (its.began or free > 0):
-            free -= not its.began
+        elif not on and due and (state.began or free > 0):
+            free -= not state.began
             yield Step(node, "on")

@@ -1,25 +1,24 @@
-"""Slurm's part: what it knows of nodes, and marking one that did not come."""
+"""Slurm: read the states of nodes, and mark a node that did not join."""
 
 from gpupool.node import commands
 from gpupool.slurm import nodes, ping
 
-#: A controller that takes longer than this to answer, in seconds, has other worries.
-_SLOW = 20
+_SECONDS = 20  # time limit for each answer of slurmctld
 
 
 class SlurmError(Exception):
-    """Why Slurm gave no answer, in one line."""
+    """A command of Slurm failed or timed out; the message is one line."""
 
 
 def states(host: str) -> dict[str, set[str]]:
-    """Return the words of each node's state; SlurmError unless the slurmctld of this host is the active one."""
+    """Return the flags of each node's state; SlurmError unless the slurmctld of this host is the active one."""
     if not ping.is_active(_output_of("scontrol", "ping"), host):
         raise SlurmError("this controller is not the active one")
     return {name: set(state.flags) for name, state in nodes.read(_output_of("scontrol", "show", "nodes")).items()}
 
 
 def mark_down(node: str, reason: str) -> None:
-    """Set a node down, which requeues its jobs, and have slurmctld wish it off: it waits for the node no more.
+    """Set a node down, which requeues its jobs, and power it down, so that slurmctld does not wait for it any more.
 
     The node gets no job until an admin resumes it.
     """
@@ -28,4 +27,4 @@ def mark_down(node: str, reason: str) -> None:
 
 
 def _output_of(*command: str) -> str:
-    return commands.output_of(command, _SLOW, SlurmError)
+    return commands.output_of(command, _SECONDS, SlurmError)

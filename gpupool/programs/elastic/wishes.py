@@ -1,4 +1,7 @@
-"""What slurmctld wishes of nodes: a file each, which its programs write, and what came of them, which we write."""
+"""Wishes: slurmctld's last power request for each node, one file each; and their progress, in a file of this service.
+
+slurmctld's ResumeProgram and SuspendProgram write the wishes.
+"""
 
 import json
 import os
@@ -12,7 +15,7 @@ _KEPT = ".kept.json"
 
 @dataclass(frozen=True)
 class Wish:
-    """A node is to be `on` or `off`, since a moment in nanoseconds of 1970, which tells two wishes apart."""
+    """A node must be `on` or `off`; `since` is the time of the request in nanoseconds since 1970, and identifies it."""
 
     power: str
     since: int
@@ -20,10 +23,10 @@ class Wish:
 
 @dataclass
 class Progress:
-    """How far the wish of a moment (`since`) is; times are seconds of 1970, 0 for not yet.
+    """The progress of the wish with the same `since`; other times are seconds since 1970, or 0.
 
-    `began` is when its node began to start, `called` when the cloud was told and has not done it yet. A wish to be on
-    that `failed` is one to be off.
+    `began`: the node began to start. `called`: the last call of the cloud that has had no effect yet. If a wish for
+    `on` has `failed`, the node is switched off.
     """
 
     since: int
@@ -34,13 +37,13 @@ class Progress:
 
 
 class Wishes:
-    """The folder of the wishes. It is beside slurmctld's state: a backup has it too, and no restart loses it."""
+    """The folder of the wishes, inside slurmctld's state: a backup controller has it, too, and restarts keep it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
 
     def read(self) -> dict[str, Wish]:
-        """Return the last wish of each node; none where the folder is not there yet."""
+        """Return the last wish of each node; none if the folder does not exist yet."""
         wishes = {}
         try:
             entries = list(os.scandir(self.folder))
@@ -53,12 +56,12 @@ class Wishes:
         return wishes
 
     def progress(self) -> dict[str, Progress]:
-        """Return what was kept of each node's wish; nothing where that cannot be read."""
+        """Return the saved progress of each node's wish; nothing if the file cannot be read."""
         try:
             return {name: Progress(**fields) for name, fields in json.loads((self.folder / _KEPT).read_text()).items()}
         except (OSError, ValueError, TypeError):
             return {}
 
     def keep(self, progress: dict[str, Progress]) -> None:
-        """Write it down, whole or not at all."""
+        """Save the progress atomically."""
         files.replace(self.folder / _KEPT, json.dumps({node: asdict(step) for node, step in progress.items()}))

@@ -1,1 +1,1 @@
-"""What a node's GPUs are against what the inventory says they are."""
+"""gpus: compare the GPUs of a node with those that the inventory declares."""

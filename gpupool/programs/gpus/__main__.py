@@ -1,6 +1,6 @@
-"""`python3 -m gpus SETTINGS [PROC]`: prints nothing where the GPUs are right, else one line with what is wrong.
+"""`python3 -m gpus SETTINGS [PROC]`: check the GPUs; print nothing if they are as declared, else one line of faults.
 
-The line is a reason for Slurm to keep the node out of service. Exit code 0, or 1 with a line.
+Slurm uses the line as the reason of the drained node. Exit code 0, or 1 with a line.
 """
 
 import json
@@ -16,12 +16,12 @@ from . import answers
 from .declared import differences
 
 MARK = "gpupool: "
-_PATIENCE = 15  # seconds; slurmd ends a health check after 60, and others are made, too
+_PATIENCE = 15  # seconds for each command; slurmd kills the whole health check after 60
 _FIELDS = ("name", "uuid", "pci.bus_id")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Look at this node's GPUs and print what is wrong with them."""
+    """Check this node's GPUs and print their faults."""
     settings = json.loads(Path(arguments[0]).read_text())
     proc = Path(arguments[1] if len(arguments) > 1 else "/proc")
     reasons = list(faults(settings["gpus"], proc))
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path) -> Iterator[str]:
-    """Return what is wrong: of the driver, of GPUs that it does not see, and against what is declared."""
+    """Yield the faults: of the driver, of GPUs that it does not see, and differences from the declared GPUs."""
     version = proc / "driver/nvidia/version"
     module = answers.from_version(version.read_text()) if version.exists() else None
     if module is None:
@@ -55,7 +55,7 @@ def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path) -> Iterator[str]:
 
 
 def _ask(*command: str) -> tuple[str, str]:
-    """Return what a command prints, and why it failed in its own words."""
+    """Return the output of a command, and the reason in its own words if it failed."""
     try:
         result = commands.run(command, _PATIENCE)
     except CommandError as error:

@@ -1,11 +1,11 @@
-"""What lspci, NVIDIA's driver and nvidia-smi say of a node's GPUs, read into plain data."""
+"""Parse the output of lspci, NVIDIA's driver and nvidia-smi about a node's GPUs."""
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-#: Fields to ask for: nvidia-smi --query-gpu=… --format=csv,noheader. It does not tell the minor number.
+#: Fields of `nvidia-smi --query-gpu=… --format=csv,noheader`, which has no field for the minor number.
 QUERY = ("name", "uuid", "pci.bus_id", "driver_version", "mig.mode.current")
 
 _DISPLAY = ("0300", "0302")  # PCI classes: VGA compatible controller, 3D controller
@@ -20,7 +20,7 @@ _HANDLE = re.compile(r"Unable to determine the device handle for (?:GPU|gpu) ?(?
 
 @dataclass(frozen=True)
 class PciGpu:
-    """A GPU in a slot, whether a driver knows it or not: its address, its PCI id, and its name in lspci's list."""
+    """A GPU on the PCI bus, with or without a driver: its address, its PCI id, and its name in lspci's list."""
 
     address: str
     id: str
@@ -29,7 +29,7 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class DriverModule:
-    """The kernel module that is loaded; `open`: NVIDIA's open one."""
+    """The loaded kernel module; `open` is whether it is NVIDIA's open module."""
 
     version: str
     open: bool
@@ -37,7 +37,7 @@ class DriverModule:
 
 @dataclass(frozen=True)
 class Mig:
-    """A MIG instance of a GPU; its profile is such as 1g.10gb."""
+    """A MIG instance of a GPU, with a profile such as 1g.10gb."""
 
     profile: str
     uuid: str
@@ -45,7 +45,7 @@ class Mig:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as the driver knows it; None is what the source does not say, or says that it does not know.
+    """A GPU as the driver knows it; fields are None if the source lacks them or reports them as unknown.
 
     `minor` is N of /dev/nvidiaN, `driver` a version, `mig` whether MIG mode is on.
     """
@@ -60,13 +60,13 @@ class Gpu:
 
 
 def address_of(text: str) -> str:
-    """Return a PCI address as the kernel writes it, 0000:4f:00.0; nvidia-smi has a longer domain, lspci none."""
+    """Return a PCI address in the kernel's form, 0000:4f:00.0; nvidia-smi prints a longer domain, lspci none."""
     domain, bus, device = f"0000:{text}".lower().split(":")[-3:]
     return f"{int(domain, 16):04x}:{bus}:{device}"
 
 
 def from_lspci(lines: Sequence[str]) -> list[PciGpu]:
-    """Read `lspci -Dnn`: NVIDIA's GPUs, without their audio and USB devices, and without NVSwitches."""
+    """Return NVIDIA's GPUs from `lspci -Dnn`, without their audio and USB devices, and without NVSwitches."""
     matches = [match for line in lines if (match := _PCI.match(line)) and match["kind"] in _DISPLAY]
     return [
         PciGpu(address_of(match["address"]), match["id"], match["name"].removeprefix("NVIDIA Corporation "))
@@ -75,13 +75,13 @@ def from_lspci(lines: Sequence[str]) -> list[PciGpu]:
 
 
 def from_version(text: str) -> DriverModule | None:
-    """Read /proc/driver/nvidia/version; None where no module is loaded."""
+    """Return the module from /proc/driver/nvidia/version; None if none is loaded."""
     match = _MODULE.search(text)
     return DriverModule(match["version"], bool(match["open"])) if match else None
 
 
 def from_information(text: str) -> Gpu:
-    """Read /proc/driver/nvidia/gpus/ADDRESS/information."""
+    """Return the GPU from /proc/driver/nvidia/gpus/ADDRESS/information."""
     values = _values(text.splitlines())
     address, minor = values.get("Bus Location"), values.get("Device Minor")
     return Gpu(
@@ -93,7 +93,7 @@ def from_information(text: str) -> Gpu:
 
 
 def from_query(lines: Sequence[str], fields: Sequence[str] = QUERY) -> list[Gpu]:
-    """Read `nvidia-smi --query-gpu=FIELDS --format=csv,noheader`; lines that are no rows are messages, not GPUs."""
+    """Return the GPUs from `nvidia-smi --query-gpu=FIELDS --format=csv,noheader`; lines of messages are skipped."""
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines)]
     gpus = []
     for row in (dict(zip(fields, row, strict=True)) for row in rows if len(row) == len(fields)):
@@ -111,7 +111,7 @@ def from_query(lines: Sequence[str], fields: Sequence[str] = QUERY) -> list[Gpu]
 
 
 def from_list(lines: Sequence[str]) -> list[Gpu]:
-    """Read `nvidia-smi -L`, which alone has the MIG instances, each below its GPU."""
+    """Return the GPUs from `nvidia-smi -L`, the only output with MIG instances, each below its GPU."""
     gpus: list[Gpu] = []
     for line in lines:
         if match := _GPU.match(line):
@@ -123,7 +123,7 @@ def from_list(lines: Sequence[str]) -> list[Gpu]:
 
 
 def from_details(text: str) -> list[Gpu]:
-    """Read `nvidia-smi -q`, which has all but the UUIDs of MIG instances."""
+    """Return the GPUs from `nvidia-smi -q`, which has everything except the UUIDs of MIG instances."""
     head, *blocks = _BLOCK.split(text)
     general = _values(head.splitlines())
     driver = general.get("Driver Version", general.get("KMD Version"))  # the newer name, since branch 610
@@ -146,13 +146,13 @@ def from_details(text: str) -> list[Gpu]:
 
 
 def lost(text: str) -> Iterator[tuple[str, str]]:
-    """Return address and reason of each GPU that nvidia-smi cannot reach, such as one that fell off the bus."""
+    """Yield address and reason of each GPU that nvidia-smi cannot reach: `GPU has fallen off the bus`, for example."""
     for match in _HANDLE.finditer(text):
         yield address_of(match["address"]), match["reason"].strip()
 
 
 def unseen(slots: Sequence[PciGpu], gpus: Sequence[Gpu]) -> list[PciGpu]:
-    """Return the GPUs in slots that the driver does not know."""
+    """Return the GPUs on the PCI bus that the driver does not know."""
     known = {gpu.address for gpu in gpus}
     return [slot for slot in slots if slot.address not in known]
 

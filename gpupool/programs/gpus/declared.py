@@ -1,4 +1,4 @@
-"""What a node's GPUs are against what the inventory says they are."""
+"""Compare the GPUs of a node with the declared ones."""
 
 import re
 from collections import Counter
@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 def differences(
     declared: Mapping[str, int], models: Mapping[str, Sequence[str]], reported: Sequence[str]
 ) -> Iterator[str]:
-    """Return what is missing, more than declared, or of a type that is not declared, a few words each.
+    """Yield a short text for GPUs of each type that are missing, surplus, or not declared.
 
-    `declared` counts a node's GPUs by type, `models` gives the patterns of each type (`gpupool.nvidia.names.pattern`),
-    `reported` are the names that the GPUs have by themselves.
+    `declared` is the number of GPUs by type, `models` has the patterns of each type (`gpupool.nvidia.names.pattern`),
+    `reported` are the product names that the GPUs report.
     """
     seen: Counter[str] = Counter()
     strange: Counter[str] = Counter()
     for name in reported:
         fitting = [gpu for gpu in declared if any(is_model(name, each) for each in models.get(gpu, ()))]
-        # what fits two types counts for the one that still lacks some
+        # a GPU that fits two types counts for the type that is not complete yet
         gpu = next((each for each in fitting if seen[each] < declared[each]), fitting[0] if fitting else None)
         if gpu is None:
             strange[name] += 1
@@ -33,6 +33,6 @@ def differences(
 
 
 def is_model(reported: str, pattern: str) -> bool:
-    """Return whether a GPU that calls itself `reported` is of the model that a pattern is for."""
+    """Return whether a GPU that reports this product name fits the pattern of a model."""
     words = re.findall(r"[a-z0-9]+", reported.lower())
     return bool(re.fullmatch(pattern, " ".join(word for word in words if word != "nvidia")))

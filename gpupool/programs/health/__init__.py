@@ -1,1 +1,1 @@
-"""What a compute node checks of itself, on the node: Python's standard library, scontrol and the node's own tools."""
+"""health: a compute node checks itself. It needs only Python's standard library, scontrol and tools of the node."""

@@ -1,7 +1,7 @@
-"""`health SETTINGS`: look at this node; drain it where something is wrong, resume it when that is over.
+"""`health SETTINGS`: check this node; drain it if a check fails, resume it when all pass again.
 
-slurmd runs it as root, kills it after 60 s, and at its own start waits for it. Exit code 0 whatever it finds: slurmd
-would only log it.
+slurmd runs it as root, kills it after 60 s, and waits for it at its start. The exit code is always 0: slurmd would only
+log another one.
 """
 
 import fcntl
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from . import look, mounts, node
 
-#: Empty at every boot. `fine`: nothing was wrong, and the node is not drained by this program.
+#: Empty after a boot. The file `fine` exists if all checks passed and this program has not drained the node.
 STATE = Path("/run/gpupool/health")
 
 
 def problems(settings: dict[str, object], state: Path) -> list[str]:
-    """Return everything that is wrong, in a fixed order; mounts take 10 s at most, GPUs 20, the clock 5."""
+    """Return all faults in a fixed order; mounts take at most 10 s, GPUs 20 s, the clock 5 s."""
     wrong = []
     if isinstance(gpus := settings.get("gpus"), dict):
         wrong += look.gpus(gpus["count"], gpus["program"], state)
@@ -31,7 +31,7 @@ def problems(settings: dict[str, object], state: Path) -> list[str]:
 
 
 def main() -> None:
-    """Do all of it once. Slurm is asked only when something is wrong, or was, or at the first look after a boot."""
+    """Check once. Call Slurm only if there are faults, after faults, and at the first check after a boot."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (STATE / "running").open("w", encoding="utf-8") as lock:
@@ -57,5 +57,5 @@ if __name__ == "__main__":
     try:
         main()
     except node.NoAnswerError as error:
-        # the next look asks again
+        # the next check tries again
         syslog.syslog(syslog.LOG_WARNING, str(error))

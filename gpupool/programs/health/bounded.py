@@ -1,4 +1,4 @@
-"""A command that may hang in the kernel, where nothing ends it: it is left alone, and there is never a second one."""
+"""A command that may hang in the kernel, where no signal ends it. A lock prevents a second instance meanwhile."""
 
 import os
 import signal
@@ -7,11 +7,11 @@ import tempfile
 import time
 from pathlib import Path
 
-_BUSY = 75  # what flock ends with when an earlier one still hangs
+_BUSY = 75  # exit code of flock while an earlier instance still hangs
 
 
 class Bounded:
-    """A command that has been started. Its lock ends with it, however long the kernel keeps it."""
+    """A started command. Its lock is released only when it has ended, even if the kernel blocks it for long."""
 
     def __init__(self, command: list[str], lock: Path) -> None:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the command has ended
@@ -24,7 +24,7 @@ class Bounded:
         )
 
     def code(self, end: float) -> int | None:
-        """Return its exit code; None when it has none by `end` (as time.monotonic counts), or an earlier one hangs."""
+        """Return its exit code; None if it still runs at `end` (of time.monotonic), or an earlier instance hangs."""
         try:
             code = self._process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -33,6 +33,6 @@ class Bounded:
         return None if code == _BUSY else code
 
     def lines(self) -> list[str]:
-        """Return what it has printed, without empty lines."""
+        """Return the lines of its output, without empty lines."""
         self._output.seek(0)
         return [line.strip() for line in self._output.read().decode(errors="replace").splitlines() if line.strip()]

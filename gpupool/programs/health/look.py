@@ -1,4 +1,4 @@
-"""What can be seen on the node itself: device files of GPUs, free space, whether the clock is right."""
+"""Checks of the node's device files of GPUs, free space and clock."""
 
 import os
 import re
@@ -13,11 +13,11 @@ from .bounded import Bounded
 
 DEVICES = Path("/dev")
 _MIB = 1 << 20
-PATIENCE = 20.0  # seconds that the driver has; one that has lost a GPU may never answer
+PATIENCE = 20.0  # time limit in seconds: a driver that has lost a GPU may never answer
 
 
 def gpus(count: int, program: str, state: Path) -> list[str]:
-    """Return what is wrong with the GPUs: device files, then what the driver says where a program asks it.
+    """Return the faults of the GPUs: missing device files, then the output of `program`, if it is installed.
 
     `state` is a directory for its lock.
     """
@@ -27,7 +27,7 @@ def gpus(count: int, program: str, state: Path) -> list[str]:
         asked = Bounded([program], state / "gpus.lock")
         if asked.code(time.monotonic() + PATIENCE) is None:
             return [*wrong, f"the GPU driver does not answer within {PATIENCE:.0f} s"]
-        # it may say who speaks, as this program does itself
+        # its lines begin with the name of gpupool, which the reason of the drain has already
         wrong += [line.removeprefix("gpupool: ") for line in asked.lines()]
     return wrong
 
@@ -37,13 +37,13 @@ def _is_gpu(path: Path) -> bool:
 
 
 def disk(paths: list[str], mib: int) -> list[str]:
-    """Return which file systems have less than `mib` MiB free, or no file left to create; each once."""
+    """Return the file systems with less than `mib` MiB or no inode free, each once."""
     wrong, seen = [], set()
     for path in paths:
         try:
             device, has = Path(path).stat().st_dev, os.statvfs(path)
         except OSError:
-            continue  # slurmd creates its own
+            continue  # slurmd creates its directories at its start
         if device in seen:
             continue
         seen.add(device)
@@ -56,7 +56,7 @@ def disk(paths: list[str], mib: int) -> list[str]:
 
 
 def clock() -> list[str]:
-    """Return whether the clock is not synchronised, as the kernel knows it from chrony or systemd-timesyncd."""
+    """Return a fault if the clock is not synchronised, as chrony or systemd-timesyncd reported to the kernel."""
     command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
     try:
         result = commands.run(command, seconds=5)

@@ -1,4 +1,4 @@
-"""Mounts: whether each exists and its server answers. A server that hangs holds one small process, never this one."""
+"""Check that each mount exists and its server answers. A hanging server blocks one small child process only."""
 
 import time
 from pathlib import Path
@@ -6,17 +6,17 @@ from urllib.parse import quote
 
 from .bounded import Bounded
 
-PATIENCE = 10.0  # seconds that all of them have together
+PATIENCE = 10.0  # time limit in seconds for all mounts together
 MOUNTINFO = Path("/proc/self/mountinfo")
 
 
 def problems(paths: list[str], state: Path) -> list[str]:
-    """Return what is wrong with the mounts at these paths; `state` is a directory for their locks."""
-    # the file system itself is asked
+    """Return the faults of the mounts at these paths; `state` is a directory for their locks."""
+    # `stat -f` asks the server; a plain stat may be answered from a cache
     looks = {path: Bounded(["stat", "-f", "--", path], state / f"{quote(path, safe='')}.lock") for path in paths}
     end = time.monotonic() + PATIENCE
     codes = {path: look.code(end) for path, look in looks.items()}
-    # only now: the look makes mounts that wait for one
+    # read now: `stat` has triggered the automounts
     mounted = _mounted()
     wrong = []
     for path, code in codes.items():
@@ -30,13 +30,13 @@ def problems(paths: list[str], state: Path) -> list[str]:
 
 
 def _mounted() -> set[str]:
-    """Return where something is mounted; what only waits to be mounted is not."""
+    """Return the paths of all mounts, except automounts that are not mounted yet."""
     rows = [line.split() for line in MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape").splitlines()]
-    wrong = {row[4] for row in rows if row[row.index("-", 6) + 1] != "autofs"}
-    return {_plain(path) for path in wrong}
+    paths = {row[4] for row in rows if row[row.index("-", 6) + 1] != "autofs"}
+    return {_unescaped(path) for path in paths}
 
 
-def _plain(path: str) -> str:
+def _unescaped(path: str) -> str:
     for sign in " \t\n\\":
         path = path.replace(f"\\{ord(sign):03o}", sign)
     return path

@@ -1,4 +1,4 @@
-"""This node in Slurm: its state and reason, and the change that a look at the node leads to."""
+"""This node in Slurm: its state and reason, and the change that follows from the faults."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from gpupool.node import commands
 from gpupool.slurm import nodes
 from gpupool.slurm.nodes import NodeState
 
-#: The work that begins the reason of this program's drains. A drain with another reason stays.
+#: Begins the reason of this program's drains. A drain with another reason is kept.
 WORK = "health"
 _LONGEST = 500  # characters of a reason
 _PATIENCE = 10  # seconds
@@ -25,7 +25,7 @@ class Step:
 
 
 def next_step(known: NodeState, wrong: list[str]) -> Step | None:
-    """Return the change to make. A node that is down, or drained by others, is left as it is."""
+    """Return the change to make; None for a node that is down, or that an admin has drained."""
     is_ours = known.is_ours(WORK)
     if "DOWN" in known.flags or (known.drained and not is_ours):
         return None
@@ -41,12 +41,12 @@ def _one_line(text: str) -> str:
 
 
 def ask(name: str) -> NodeState:
-    """Return what slurmctld knows of the node. NoAnswerError when it does not answer."""
+    """Return slurmctld's state of the node; NoAnswerError if slurmctld does not answer."""
     return read(_scontrol("show", "node", name))
 
 
 def read(text: str) -> NodeState:
-    """Return the node that `scontrol show node` prints. NoAnswerError where there is none, or one without a state."""
+    """Return the node in the output of `scontrol show node`; NoAnswerError if it has no node with a state."""
     known = next(iter(nodes.read(text).values()), None)
     if known is None or "State" not in known.fields:
         raise NoAnswerError("scontrol shows no state of this node")
@@ -54,7 +54,7 @@ def read(text: str) -> NodeState:
 
 
 def update(name: str, step: Step) -> None:
-    """Have slurmctld do it. NoAnswerError when it does not."""
+    """Drain or resume the node; NoAnswerError if slurmctld refuses or does not answer."""
     _scontrol("update", f"nodename={name}", f"state={step.state}", *([f"reason={step.reason}"] if step.reason else []))
 
 

@@ -1,1 +1,1 @@
-"""Ends processes that nobody should have left on a node: outside of jobs, or VS Code's."""
+"""End processes of users that should not be on a node: processes outside of jobs, and VS Code servers."""

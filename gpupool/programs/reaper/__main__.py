@@ -1,4 +1,4 @@
-"""`python3 -m reaper strays|vscode SETTINGS [--dry-run]`: what the timers run, and what an admin runs by hand."""
+"""`python3 -m reaper strays|vscode SETTINGS [--dry-run]`: the command of the timers, also for admins by hand."""
 
 import argparse
 import json
@@ -20,18 +20,18 @@ _DEFS = Path("/etc/login.defs")
 
 
 class Refused(Exception):  # noqa: N818  # not an error of ours
-    """Nothing is ended, for this reason."""
+    """The settings do not fit this node, so no process is ended; the message is the reason."""
 
 
 def say(message: str) -> None:
-    """Write a line for the journal; and where a person runs this, for that person and the system's log."""
+    """Print a line for the journal or the terminal. When run by hand, write it to the system's log, too."""
     print(message, flush=True)
     if "JOURNAL_STREAM" not in os.environ:
         syslog.syslog(message)
 
 
 def least_uid() -> int:
-    """Return from which number on users are persons: UID_MIN of login.defs(5)."""
+    """Return the lowest uid of a person: UID_MIN of login.defs(5)."""
     with suppress(OSError):
         if match := re.search(r"^\s*UID_MIN\s+(\d+)", _DEFS.read_text(errors="replace"), re.MULTILINE):
             return int(match[1])
@@ -39,7 +39,7 @@ def least_uid() -> int:
 
 
 def uids(names: Iterable[str]) -> frozenset[int]:
-    """Return the numbers of users; Refused where one has none here: the wrong processes would be ended."""
+    """Return the uids of users; Refused if this node lacks one, as that user's processes would be ended."""
     numbers = {0}
     for name in names:
         try:
@@ -50,7 +50,7 @@ def uids(names: Iterable[str]) -> frozenset[int]:
 
 
 def user(process: Process) -> str:
-    """Return the name of a process's user, the number where it has none."""
+    """Return the name of a process's user, or the uid if it has no name here."""
     try:
         return pwd.getpwuid(process.uid).pw_name
     except KeyError:
@@ -58,7 +58,7 @@ def user(process: Process) -> str:
 
 
 def run_strays(settings: dict[str, Any], dry: bool) -> bool:
-    """End what has been outside of jobs for longer than the grace; tell whether all went well."""
+    """End processes that have been outside of jobs for longer than the grace; return whether all have ended."""
     rule = Rule(
         least_uid(),
         settings["grace"],
@@ -66,7 +66,7 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
         settings["spare_containers"],
         settings["spare_users_with_jobs"],
     )
-    strays = rules.strays(processes.all_of_them(), rule)
+    strays = rules.strays(processes.present(), rule)
     # a process that forks in time would always be new: the grace is that of a user with processes in each run
     return _after_grace(
         strays, lambda process: f"user {process.uid}", settings, _state("gpupool-reaper"), dry, "outside of jobs"
@@ -74,15 +74,15 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
 
 
 def run_vscode(settings: dict[str, Any], dry: bool, leftovers: bool) -> bool:
-    """End VS Code servers: those that users left behind, after the grace, or all of them at once."""
-    chosen = rules.vscode(processes.all_of_them(), Rule(least_uid()), leftovers)
+    """End VS Code servers: all at once, or with `leftovers` those of users without an ssh session, after the grace."""
+    chosen = rules.vscode(processes.present(), Rule(least_uid()), leftovers)
     grace = settings["grace"] if leftovers else 0
     settings = {**settings, "grace": grace}
     return _after_grace(chosen, lambda process: process.key, settings, _state("gpupool-vscode"), dry, "VS Code's")
 
 
 def _state(name: str) -> Path:
-    """Return where is kept what was seen: in the service's own directory, also for an admin who runs it by hand."""
+    """Return the file with the first sightings, in the runtime directory of the service, also when run by hand."""
     return Path(os.environ.get("RUNTIME_DIRECTORY", f"/run/{name}")) / "seen.json"
 
 
@@ -108,17 +108,17 @@ def _after_grace(
         return True
     seen.keep(place, first)
     ended = end.end(overdue, settings["patience"])
-    results = {"terminated": ended.terminated, "killed": ended.killed, "does not end": ended.stay}
-    for result, those in results.items():
-        for process in those:
+    results = {"terminated": ended.terminated, "killed": ended.killed, "does not end": ended.alive}
+    for result, members in results.items():
+        for process in members:
             line(result, process)
-    counts = ", ".join(f"{len(those)} {result}" for result, those in results.items())
+    counts = ", ".join(f"{len(members)} {result}" for result, members in results.items())
     say(f"{counts}, {len(young)} within their grace")
-    return not ended.stay
+    return not ended.alive
 
 
 def main() -> int:
-    """Do what the command line says; 1 when any of it went wrong."""
+    """Run the command line; return 1 if a process did not end, or none was ended because of the settings."""
     parser = argparse.ArgumentParser(prog="reaper", description=__doc__)
     parser.add_argument("what", choices=["strays", "vscode"])
     parser.add_argument("settings", type=Path, help="such as /etc/gpupool/reaper.json")

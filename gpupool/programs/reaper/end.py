@@ -1,4 +1,4 @@
-"""Ends processes: SIGTERM, some time, SIGKILL; by pidfd, so that a PID which another process got is not hit."""
+"""End processes with SIGTERM, then SIGKILL. Signals are sent by pidfd: a PID may be reused by another process."""
 
 import os
 import select
@@ -15,15 +15,15 @@ _AT_ONCE = 256  # file descriptors
 
 @dataclass
 class Ended:
-    """What has become of processes; `stay` are those that even SIGKILL does not end, as they wait for a disk."""
+    """Processes by result; `alive` after SIGKILL are processes that wait for a disk in the kernel."""
 
     terminated: list[Process] = field(default_factory=list)
     killed: list[Process] = field(default_factory=list)
-    stay: list[Process] = field(default_factory=list)
+    alive: list[Process] = field(default_factory=list)
 
 
 def end(processes: Sequence[Process], patience: float) -> Ended:
-    """End processes that are still what they were; each of the two signals has `patience` seconds."""
+    """End processes that have not changed since they were read; wait up to `patience` seconds after each signal."""
     ended = Ended()
     for first in range(0, len(processes), _AT_ONCE):
         held: dict[int, Process] = {}
@@ -37,7 +37,7 @@ def end(processes: Sequence[Process], patience: float) -> Ended:
 
 
 def _hold(processes: Sequence[Process]) -> Iterator[tuple[int, Process]]:
-    """Give each process with its pidfd; not one that has ended, became another, or is elsewhere now: in a job."""
+    """Yield each process with its pidfd, except processes that have ended, or changed their user or control group."""
     for process in processes:
         try:
             fd = os.pidfd_open(process.pid)
@@ -51,21 +51,21 @@ def _hold(processes: Sequence[Process]) -> Iterator[tuple[int, Process]]:
 
 
 def _end(held: dict[int, Process], patience: float, ended: Ended) -> None:
-    # one that is stopped acts on SIGTERM when it goes on
+    # a stopped process handles SIGTERM only after SIGCONT
     running = _after(held, (signal.SIGTERM, signal.SIGCONT), patience)
     ended.terminated += [process for fd, process in held.items() if fd not in running]
-    stay = _after(running, (signal.SIGKILL,), patience)
-    ended.killed += [process for fd, process in running.items() if fd not in stay]
-    ended.stay += stay.values()
+    alive = _after(running, (signal.SIGKILL,), patience)
+    ended.killed += [process for fd, process in running.items() if fd not in alive]
+    ended.alive += alive.values()
 
 
 def _after(held: dict[int, Process], signals: Sequence[signal.Signals], patience: float) -> dict[int, Process]:
-    """Send signals and return those that have not ended within `patience` seconds."""
+    """Send signals and return the processes that have not ended within `patience` seconds."""
     poll = select.poll()
     for fd in held:
-        for one in signals:
+        for number in signals:
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(fd, one)
+                signal.pidfd_send_signal(fd, number)
         poll.register(fd, select.POLLIN)
     running = dict(held)
     last = time.monotonic() + patience

@@ -1,4 +1,4 @@
-"""The processes of a node as /proc has them; Linux's own files and nothing else."""
+"""The processes of a node, read from /proc."""
 
 import os
 import re
@@ -15,9 +15,9 @@ _UIDS = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Process:
-    """One process: `began` is in seconds since boot, `uid` the real one, `groups` its paths by control group hierarchy.
+    """One process: `began` in seconds since boot, `uid` the real uid, `groups` its path in each cgroup hierarchy.
 
-    `exe` is the file that it runs, "" where that cannot be read; `command` are the first two of its command line.
+    `exe` is its executable, "" if that cannot be read; `command` are the first two words of its command line.
     """
 
     pid: int
@@ -31,12 +31,12 @@ class Process:
 
     @property
     def key(self) -> str:
-        """What no other process of this boot has, though it may get the same PID."""
+        """The identity of a process until the next boot: its PID, which may be reused, and its start."""
         return f"{self.pid}:{self.began:.2f}"
 
 
 def read(pid: int) -> Process | None:
-    """Return a process; None if it has ended, or only waits for its parent to notice that it has."""
+    """Return a process; None if it has ended or is a zombie."""
     place = PROC / str(pid)
     try:
         stat = (place / "stat").read_bytes()
@@ -52,13 +52,13 @@ def read(pid: int) -> Process | None:
     try:
         exe = str((place / "exe").readlink())
     except OSError:
-        exe = ""  # the kernel's own have none
+        exe = ""  # kernel threads have none
     return Process(
         pid,
         int(parent),
         int(others[17]) / _TICKS,  # field 22 of proc(5)'s stat
         int(uid[1]),
-        # whoever runs a program chooses its name: no line feeds and the like in a log
+        # users choose names of processes: no control characters in the log
         plain(name.decode(errors="replace")),
         tuple(line.split(":", 2)[2] for line in groups if line.count(":") >= 2),
         exe,
@@ -66,12 +66,12 @@ def read(pid: int) -> Process | None:
     )
 
 
-def all_of_them() -> list[Process]:
-    """Return the processes that there are now."""
-    return list(_all())
+def present() -> list[Process]:
+    """Return all present processes."""
+    return list(_present())
 
 
-def _all() -> Iterator[Process]:
+def _present() -> Iterator[Process]:
     for place in PROC.iterdir():
         if place.name.isdecimal() and (process := read(int(place.name))):
             yield process

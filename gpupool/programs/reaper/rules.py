@@ -1,27 +1,30 @@
-"""Which processes are strays, and which are VS Code's leftovers. Data in, data out: nothing is read or ended here."""
+"""Select stray processes and leftover VS Code servers: pure functions that neither read nor end processes."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .processes import Process
 
-# Slurm's groups of a job, with v2 and v1 of control groups; users can make groups of any name below /user.slice
+# Slurm's cgroups of a job, v2 and v1. Users can create cgroups of any name below /user.slice.
 _JOB = re.compile(r"/[^/]*slurmstepd\.scope/job_\d+(/|$)|/slurm(_[^/]+)?/uid_\d+/job_\d+(/|$)")
 _USERS_OWN = "/user.slice/"
-# Docker's with systemd's driver, and with its own; Podman's
+# cgroups of Docker (with the drivers systemd and cgroupfs) and of Podman
 _CONTAINER = re.compile(r"/(?:docker-|docker/|libpod-)([0-9a-f]{64})(?:\.scope)?(?:/|$)")
-# whose login a session is, also after su
+# the uid of a login session, which su does not change
 _LOGIN = re.compile(r"/user\.slice/user-(\d+)\.slice(/|$)")
 _VSCODE = re.compile(r"(^|/)\.?vscode-server(-insiders)?(/|$)")
 _SSHD = re.compile(r"/usr/(s?bin|lib/openssh)/(sshd|sshd-session|sshd-auth)( \(deleted\))?")
-# users that systemd makes up for services, and nobody: uid-gid(7) of systemd
-_NOBODYS = range(61184, 65536)
+# systemd's dynamic users of services, and the user `nobody`: systemd's UIDS-GIDS.md
+_SERVICE_UIDS = range(61184, 65536)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What is spared. `grace` in seconds: how long before every job a container began that is certainly no job's."""
+    """The processes that are spared.
+
+    A container that began more than `grace` seconds before the first running job cannot belong to a job.
+    """
 
     least_uid: int
     grace: float = 0
@@ -30,22 +33,22 @@ class Rule:
     users_with_jobs: bool = False
 
     def ordinary(self, process: Process) -> bool:
-        """Return whether a process is that of a person."""
-        return process.uid >= self.least_uid and process.uid not in _NOBODYS
+        """Return whether a process belongs to a person."""
+        return process.uid >= self.least_uid and process.uid not in _SERVICE_UIDS
 
 
 def in_job(process: Process) -> bool:
-    """Return whether Slurm holds a process as a part of a job."""
+    """Return whether a process is in a cgroup of a job."""
     return any(_JOB.search(path) and _USERS_OWN not in path for path in process.groups)
 
 
 def container(process: Process) -> str | None:
-    """Return the id of the container that a process is in."""
+    """Return the id of a process's container; None if it is in none."""
     return next((match[1] for path in process.groups if (match := _CONTAINER.search(path))), None)
 
 
 def strays(processes: Iterable[Process], rule: Rule) -> list[Process]:
-    """Return the processes of persons that are outside of jobs and that no rule spares."""
+    """Return the processes of persons that are outside of jobs and not spared by the rule."""
     running = list(processes)
     of_jobs = [process for process in running if in_job(process)]
     spared = set(rule.spared) | _admins(running)
@@ -64,7 +67,7 @@ def strays(processes: Iterable[Process], rule: Rule) -> list[Process]:
 
 
 def _admins(processes: Iterable[Process]) -> set[int]:
-    """Return the users who are root further down: by sudo, for example. All that is theirs is the work of an admin."""
+    """Return the uids of admins: users with a descendant process of root, by sudo for example."""
     by_pid = {process.pid: process for process in processes}
     admins, seen = set[int](), set[int]()
     for process in by_pid.values():
@@ -77,9 +80,9 @@ def _admins(processes: Iterable[Process]) -> set[int]:
 
 
 def _perhaps_of_jobs(processes: Iterable[Process], of_jobs: Iterable[Process], rule: Rule) -> set[str | None]:
-    """Return the containers that a job may have started: all but those that began before every job that is here now.
+    """Return the containers that a job may have started: all that began after the first job that runs now.
 
-    Nothing says who started a container, so one of a job is never taken for another's, but the other way round.
+    A container does not record who started it, so this is decided in favour of the container.
     """
     first_job = min((process.began for process in of_jobs), default=None)
     began: dict[str | None, float] = {}
@@ -88,7 +91,7 @@ def _perhaps_of_jobs(processes: Iterable[Process], of_jobs: Iterable[Process], r
             began[name] = min(process.began, began.get(name, process.began))
     if first_job is None:
         return set()
-    # a prolog may start one, before the job has any process
+    # a prolog may start a container before the job has a process
     return {name for name, when in began.items() if when >= first_job - rule.grace}
 
 
@@ -97,7 +100,7 @@ def _logged_in_as(process: Process) -> set[int]:
 
 
 def vscode(processes: Iterable[Process], rule: Rule, leftovers: bool) -> list[Process]:
-    """Return the VS Code servers of persons outside of jobs; of `leftovers` those of users without an ssh session."""
+    """Return the VS Code servers of persons outside of jobs; with `leftovers`, only of users without an ssh session."""
     running = list(processes)
     present = {process.uid for process in running if _SSHD.fullmatch(process.exe)} if leftovers else set()
     return [
@@ -108,9 +111,5 @@ def vscode(processes: Iterable[Process], rule: Rule, leftovers: bool) -> list[Pr
 
 
 def _is_vscode(process: Process) -> bool:
-    # a user's shell in its terminal names the server further on, and is not the server
+    # only the first words: a shell in VS Code's terminal has the server's path in later arguments
     return any(_VSCODE.search(word) for word in (process.exe, *process.command))
-
-
-#: Processes in, those to be ended out.
-Chosen = Callable[[Iterable[Process]], list[Process]]

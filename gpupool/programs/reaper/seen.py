@@ -1,4 +1,4 @@
-"""When a process, or a user, was first seen with processes outside of jobs; kept until the node is booted."""
+"""The first sighting of each selected process, or of its user, kept from run to run until the next boot."""
 
 import json
 import time
@@ -10,20 +10,20 @@ from gpupool.node import files
 
 
 def now() -> float:
-    """Return the seconds since boot, those of sleep included, as /proc counts them for processes."""
+    """Return the seconds since boot, including sleep, as /proc counts them for processes."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def since(place: Path, keys: Iterable[str], new: float) -> dict[str, float]:
     """Return when each key was first seen, in seconds since boot; `new` for a key that the last run did not see."""
     before: dict[str, float] = {}
-    # one that cannot be read gives each process its whole grace again
+    # with an unreadable file, each key gets its whole grace again
     with suppress(OSError, ValueError, AttributeError):
         before = {str(key): float(when) for key, when in json.loads(place.read_text()).items()}
     return {key: before.get(key, new) for key in keys}
 
 
 def keep(place: Path, first: dict[str, float]) -> None:
-    """Write it down for the next run."""
+    """Write the first sightings for the next run."""
     place.parent.mkdir(mode=0o700, exist_ok=True)
     files.replace(place, json.dumps(first))

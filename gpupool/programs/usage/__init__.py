@@ -1,5 +1,5 @@
-"""What a fileserver does by night: says how much is where, takes old files away, lists what does not belong.
+"""Nightly work of a fileserver: write the size of each directory, remove old files, list entries that do not belong.
 
-It runs where the files are, with nothing but Python's standard library. Trees are walked by open directories and
-never by path, so that nobody who may write in them can lead it elsewhere.
+It runs on the fileserver and needs only Python's standard library. It walks trees by open directory descriptors,
+never by path: users who can write in a tree cannot redirect it with a link.
 """

@@ -1,4 +1,4 @@
-"""`python3 -m usage count|purge|audit|report SETTINGS`: what the timers run, and what an admin runs by hand."""
+"""`python3 -m usage count|purge|audit|report SETTINGS`: the command of the timers, also for admins by hand."""
 
 import argparse
 import json
@@ -14,75 +14,78 @@ from . import audit, count, note, purge, report, tree
 
 STATE = Path(os.environ.get("STATE_DIRECTORY", "/var/lib/gpupool"))
 LOGS = Path("/var/log/gpupool")
-#: Lines of an audit in the journal; the file has them all.
-FEW = 20
+#: Lines of an audit that are printed to the journal. The file has all lines.
+JOURNAL_LINES = 20
 
 
 def say(message: str) -> None:
-    """Write a line for the journal, or for whoever runs this by hand."""
+    """Print a line at once, for the journal or a terminal."""
     print(message, flush=True)
 
 
-def complain(path: str, why: str) -> None:
-    """Say that one tree is left out."""
-    say(f"{path}: left out: {why}")
+def print_skipped(path: str, reason: str) -> None:
+    """Print that a tree is skipped."""
+    say(f"{path}: skipped: {reason}")
 
 
 def each(
     entries: list[dict[str, Any]],
     work: Callable[[dict[str, Any]], bool],
-    trouble: Callable[[str, str], None] = complain,
+    failed: Callable[[str, str], None] = print_skipped,
 ) -> bool:
-    """Do the work for each entry whose file system answers; tell whether all went well, and of trouble by its path."""
+    """Run `work` for each entry whose file system answers; return whether all succeeded.
+
+    `failed` is called with the path and the reason of each entry that fails.
+    """
     well = True
     for entry in entries:
         try:
             if not tree.answers(entry["path"]):
-                raise tree.NoWayError(f"its file system does not answer within {tree.PATIENCE} s, or does not exist")
+                raise tree.TreeError(f"its file system does not answer within {tree.PATIENCE} s, or does not exist")
             well = work(entry) and well
-        except (tree.NoWayError, OSError) as error:
-            trouble(entry["path"], getattr(error, "strerror", None) or str(error))
+        except (tree.TreeError, OSError) as error:
+            failed(entry["path"], getattr(error, "strerror", None) or str(error))
             well = False
     return well
 
 
 def run_count(settings: dict[str, Any]) -> bool:
-    """Write the usage files."""
+    """Write the usage file of each directory."""
 
     def work(entry: dict[str, Any]) -> bool:
         began = time.monotonic()
         counted = count.count(entry["path"], entry["levels"], settings["file"], time.time(), say)
         say(f"{entry['path']}: counted in {time.monotonic() - began:.0f} s")
-        report.keep(STATE / "usage", entry["path"], counted.left)
+        report.keep(STATE / "usage", entry["path"], counted.uncounted)
         return counted.well
 
     return each(settings["count"], work)
 
 
 def run_purge(settings: dict[str, Any], dry: bool) -> bool:
-    """Remove old files, or only say which ones."""
+    """Remove old files; with `dry`, only list them."""
 
     def work(entry: dict[str, Any]) -> bool:
         rule, now = purge.Rule(**{**entry, "spared": tuple(entry.get("spared", ()))}), time.time()
-        why = ""
+        doubt = ""
         if dry:
-            gone = purge.purge(rule, now, say, dry=True)
+            removed = purge.purge(rule, now, say, dry=True)
         else:
-            why = purge.doubt(STATE / "purge" / quote(rule.path, safe=""), rule, now)
+            doubt = purge.record_run(STATE / "purge" / quote(rule.path, safe=""), rule, now)
             with _appending(purge.log_of(LOGS, now)) as log:
-                gone = purge.purge(rule, now, log.write, dry=bool(why), warn=True)
-            if why:
-                say(f"{rule.path}: {why}, so nothing is removed; {LOGS} lists what the next run will remove")
-        done = "would go" if dry or why else "gone"
-        amount = f"{gone.files} files and links ({note.human(gone.kib)}), {gone.directories} directories"
-        say(f"{rule.path}: {done}: {amount}" + (f"; {gone.failed} failed" if gone.failed else ""))
-        return not gone.failed
+                removed = purge.purge(rule, now, log.write, dry=bool(doubt), warn=True)
+            if doubt:
+                say(f"{rule.path}: {doubt}, so nothing is removed; {LOGS} lists what the next run will remove")
+        result = "would be removed" if dry or doubt else "removed"
+        amount = f"{removed.files} files and links ({note.human(removed.kib)}), {removed.directories} directories"
+        say(f"{rule.path}: {result}: {amount}" + (f"; {removed.failed} failed" if removed.failed else ""))
+        return not removed.failed
 
     return each(settings["purge"], work)
 
 
 class _appending:  # noqa: N801  # a context, used like open()
-    """A log to which each line is written at once: a run that is killed has said what it did."""
+    """A log file. Each line is written at once, so that the log of a killed run is complete."""
 
     def __init__(self, path: Path) -> None:
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
@@ -94,39 +97,39 @@ class _appending:  # noqa: N801  # a context, used like open()
         os.close(self.fd)
 
     def write(self, line: str) -> None:
-        """Add a line; what cannot be written down is not done."""
+        """Append a line. An OSError here stops the purge before the file of that line is removed."""
         os.write(self.fd, f"{line}\n".encode())
 
 
 def run_audit(settings: dict[str, Any]) -> bool:
-    """List what does not belong."""
+    """List the entries at the top of each space that do not belong there."""
     ours = frozenset({settings["file"]} if settings["file"] else ())
 
     def work(entry: dict[str, Any]) -> bool:
         strays = audit.audit(entry["path"], entry["owners"], ours)
         path = audit.write(STATE / "audit", entry["name"], entry["path"], strays, time.time())
-        for stray in strays[:FEW]:
+        for stray in strays[:JOURNAL_LINES]:
             say(f"{entry['path']}: {stray.line}")
-        say(f"{entry['path']}: {len(strays)} that do not belong, listed in {path}")
+        say(f"{entry['path']}: {len(strays)} entries that do not belong, listed in {path}")
         return True
 
     return each(settings["audit"], work)
 
 
 def run_report(settings: dict[str, Any]) -> bool:
-    """Print what the usage files say."""
+    """Print the contents of the usage files."""
 
     def work(entry: dict[str, Any]) -> bool:
-        left = report.kept(STATE / "usage", entry["path"])
-        for line in report.report(entry["path"], entry["levels"], settings["file"], left):
+        uncounted = report.kept(STATE / "usage", entry["path"])
+        for line in report.report(entry["path"], entry["levels"], settings["file"], uncounted):
             say(line)
         return True
 
-    return each(settings["count"], work, lambda top, why: say(report.line(top=top, trouble=why)))
+    return each(settings["count"], work, lambda top, reason: say(report.line(top=top, trouble=reason)))
 
 
 def main() -> int:
-    """Do what the command line says; 1 when any of it went wrong."""
+    """Run the command line; return 1 if a part of it failed."""
     parser = argparse.ArgumentParser(prog="usage", description=__doc__)
     parser.add_argument("what", choices=["count", "purge", "audit", "report"])
     parser.add_argument("settings", type=Path, help="such as /etc/gpupool/usage.json")

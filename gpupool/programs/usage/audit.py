@@ -1,4 +1,4 @@
-"""What lies at the top of a space and does not belong there: people make one directory, of their own name."""
+"""Entries at the top of a space that do not belong there: each user may create one directory, named after the user."""
 
 import os
 import pwd
@@ -15,7 +15,7 @@ from . import tree
 
 @dataclass(frozen=True)
 class Stray:
-    """Something that does not belong: what it is, its name, its owner, when it was last changed, and what is wrong."""
+    """An entry that does not belong: its kind, name, owner, day of the last change, and the reason."""
 
     kind: str
     name: str
@@ -25,14 +25,14 @@ class Stray:
 
     @property
     def line(self) -> str:
-        """One line for people."""
+        """The entry as one line, separated by tabs."""
         return f"{self.kind}\t{tree.shown(self.name)}\t{self.owner}\t{self.changed}\t{self.why}"
 
 
 def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset()) -> list[Stray]:
-    """Return what lies at `top` and is not the directory of one of `owners` (name -> uid) with that owner, by name.
+    """Return the entries at `top` that are not directories of `owners` (name -> uid), named after and owned by them.
 
-    `ours` are names of files that gpupool writes there itself.
+    `ours` are the names of files that gpupool writes there.
     """
     strays: list[Stray] = []
     fd = tree.open_top(top)
@@ -52,16 +52,16 @@ def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset(
 
 def _why(name: str, status: os.stat_result, owners: Mapping[str, int]) -> str:
     if name not in owners:
-        return "no member's name"
+        return "not the name of a member"
     if not tree.is_directory(status):
-        return "no directory"
+        return "not a directory"
     if status.st_uid != owners[name]:
-        return f"not {name}'s own"
+        return f"not owned by {name}"
     return ""
 
 
 def owner_of(uid: int) -> str:
-    """Return a user's name, or the number where there is none."""
+    """Return the name of a user, or the uid if it has no name here."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -69,10 +69,10 @@ def owner_of(uid: int) -> str:
 
 
 def write(folder: Path, space: str, top: str, strays: list[Stray], now: float) -> Path:
-    """Write the list of one space, whole or not at all, and give its path."""
+    """Write the list of one space atomically and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{space}.txt"
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
-    head = f"Updated: {moment}\n{top}: {len(strays)} that do not belong\n"
+    head = f"Updated: {moment}\n{top}: {len(strays)} entries that do not belong\n"
     files.replace(path, head + "".join(f"{stray.line}\n" for stray in strays))
     return path

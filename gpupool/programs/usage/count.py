@@ -1,4 +1,4 @@
-"""How much each directory at the top of a tree holds, in one walk: what `du -sk` says, hard links counted once."""
+"""Count the size of each directory at the top of a tree in one walk: as `du -sk`, with hard links counted once."""
 
 import errno
 import os
@@ -11,17 +11,17 @@ from .audit import owner_of
 
 Say = Callable[[str], None]
 
-#: Seconds after which a file system knows how many blocks a new file and its directory take; others know at once.
-SETTLES = {"zfs": 6}
-#: What people bring about in their own directories: a file system of their own, a quota, a tree deeper than we can go.
-_PEOPLES = frozenset({
+#: Seconds until a file system reports the final blocks of a new file and its directory. All others report them at once.
+SETTLE_SECONDS = {"zfs": 6}
+#: Errors that users cause in their directories, with a FUSE mount, a quota or a tree that is too deep.
+_CAUSED_BY_USERS = frozenset({
     errno.EACCES, errno.EPERM, errno.ENOTCONN, errno.EDQUOT, errno.EMFILE, errno.ENAMETOOLONG,
 })  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Left:
-    """A directory, by its path below the top, that got no file ("" for the top itself); why, and who owns it."""
+class Uncounted:
+    """A directory without a usage file: its path below the top ("" for the top itself), its owner and the reason."""
 
     path: str
     owner: str
@@ -30,18 +30,18 @@ class Left:
 
 @dataclass
 class Counted:
-    """How a count went: `well` unless something failed that nobody's directory is to blame for, and who has no file."""
+    """The result of a count: the directories without a file. `well` is false after an error that no user caused."""
 
     well: bool = True
-    left: list[Left] = field(default_factory=list)
+    uncounted: list[Uncounted] = field(default_factory=list)
 
 
 @dataclass
 class Sum:
-    """What one directory holds so far, in blocks of 512 bytes, and of files with several names how many were seen.
+    """The size of one directory so far, in blocks of 512 bytes, and the hard links seen there.
 
-    `links`: inode -> (names seen, names in all, blocks). All names seen: nobody will ask for it again.
-    `missed`: the first that could not be looked at, `fault`: and not all of that was people's own doing.
+    `links`: inode -> (names seen, all names, blocks); a file is removed from it once all its names were seen.
+    `missed`: the first entry that could not be read, with the error. `fault`: whether an error is not caused by users.
     """
 
     blocks: int = 0
@@ -50,7 +50,7 @@ class Sum:
     fault: bool = False
 
     def link(self, inode: int, names: int, blocks: int, seen: int = 1) -> None:
-        """Add `seen` of a file's names: its blocks count with the first."""
+        """Add `seen` names of a file with several `names`. Its blocks count once, with the first name."""
         before, names, blocks = self.links.get(inode, (0, names, blocks))
         if not before:
             self.blocks += blocks
@@ -60,7 +60,7 @@ class Sum:
             self.links.pop(inode, None)
 
     def merge(self, below: "Sum") -> None:
-        """Add what a directory within this one holds."""
+        """Add the size of a directory below this one."""
         self.blocks += below.blocks
         for inode, (seen, names, blocks) in below.links.items():
             self.blocks -= blocks
@@ -69,16 +69,16 @@ class Sum:
         self.fault = self.fault or below.fault
 
     def miss(self, name: str, error: OSError) -> None:
-        """Remember the first thing that could not be looked at: the sum is too small."""
-        self.fault = self.fault or error.errno not in _PEOPLES
+        """Remember the first entry that could not be read: the sum is too small."""
+        self.fault = self.fault or error.errno not in _CAUSED_BY_USERS
         self.missed = self.missed or f"{tree.shown(name)}: {error.strerror}"
 
 
 @dataclass
 class _Level:
-    """An open directory on the way down, and the names below it that are still to be entered.
+    """An open directory of the walk; `inner` are the names of its directories that are not walked yet.
 
-    `path` is whole as far as files are written, the name alone below that: trees may be very deep.
+    `path` is the whole path down to the levels that get a file. Below it is the name only, because trees may be deep.
     """
 
     fd: int
@@ -89,9 +89,9 @@ class _Level:
 
 
 def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
-    """Write `file` into each directory up to `levels` below `top`, and give those that did not get it.
+    """Write `file` into each directory up to `levels` below `top`, and return the directories where that failed.
 
-    What went wrong is said, one line a directory: that one keeps the file that it has, and whatever people have there.
+    `say` gets one line for each of these. Such a directory keeps its old file, and files of users are never replaced.
     """
     fd = tree.open_top(top)
     walk = _Walk(top, os.fstat(fd).st_dev, levels, file, now, say)
@@ -109,11 +109,11 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
                 if level.depth > 1:
                     stack[-2].sum.merge(level.sum)
             elif level.depth == 0 and level.sum.missed:
-                walk.leave(level, f"not all of it could be read: {level.sum.missed}", level.sum.fault)
+                walk.skip(level, f"not all of it could be read: {level.sum.missed}", level.sum.fault)
             stack.pop()
             if level.depth:
                 os.close(level.fd)
-        if walk.written and (wait := SETTLES.get(tree.file_system(fd))):
+        if walk.written and (wait := SETTLE_SECONDS.get(tree.file_system(fd))):
             time.sleep(wait)
             walk.settle(fd)
     finally:
@@ -125,15 +125,18 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
 
 @dataclass(frozen=True)
 class _Written:
-    """A directory, by the names on the way to it, that got its file: blocks of all else in it, and those of both."""
+    """A directory that got its file; `names` are the parts of its path below the top.
 
-    way: tuple[str, ...]
+    `own` are the blocks of the directory and the file, `blocks` those of everything else in the directory.
+    """
+
+    names: tuple[str, ...]
     blocks: int
     own: int
 
 
 class _Walk:
-    """One walk through one tree."""
+    """A walk through one tree."""
 
     def __init__(self, top: str, device: int, levels: int, file: str, now: float, say: Say) -> None:
         self.top = top
@@ -146,7 +149,7 @@ class _Walk:
         self.written: list[_Written] = []
 
     def enter(self, above: _Level, name: str) -> _Level | None:
-        """Open the next directory; None when it went away or cannot be opened."""
+        """Open a directory below `above`; None if it was removed or cannot be opened."""
         try:
             fd = tree.open_below(above.fd, name, self.device)
         except OSError as error:
@@ -161,9 +164,9 @@ class _Walk:
         return _Level(fd, name, depth, above.sum)
 
     def look(self, level: _Level) -> _Level:
-        """Add up what lies in a directory, and note the directories in it."""
+        """Add the sizes of the files of a directory, and collect the names of its directories."""
         total, blocks = level.sum, 0
-        # a directory's own file is counted when it is written
+        # the usage file is counted when it is written
         left_out = {self.file, note.leftover(self.file)} if level.depth <= self.levels else set()
         if level.depth == 0:
             left_out |= tree.OWN
@@ -184,59 +187,60 @@ class _Walk:
         return level
 
     def finish(self, level: _Level) -> None:
-        """Write what was found, unless something could not be looked at."""
+        """Write the usage file of a directory, unless a part of it could not be read."""
         if level.sum.missed:
-            self.leave(level, f"not counted, because of {level.sum.missed}", level.sum.fault)
+            self.skip(level, f"not counted, because of {level.sum.missed}", level.sum.fault)
         else:
             try:
                 own = note.put(level.fd, self.file, level.sum.blocks, self.now)
-                self.written.append(_Written(_way(level), level.sum.blocks, own))
+                self.written.append(_Written(_names(level), level.sum.blocks, own))
                 level.sum.blocks += own
                 return
             except OSError as error:
-                self.leave(level, *self.unwritten(error))
+                self.skip(level, *self.unwritten(error))
         level.sum.blocks += note.size(level.fd, self.file)
 
     def settle(self, top: int) -> None:
-        """Write anew where file and directory take another number of blocks by now."""
+        """Rewrite the files of directories whose own blocks have changed since they were written."""
         more: dict[tuple[str, ...], int] = {}
-        for directory in self.written:  # what lies deeper comes first
-            fd = _way_down(top, directory.way, self.device)
+        for directory in self.written:  # deeper directories come first
+            fd = _open(top, directory.names, self.device)
             if fd is None:
                 continue
             try:
-                grown, own = more.get(directory.way, 0), note.size(fd, self.file)
+                grown, own = more.get(directory.names, 0), note.size(fd, self.file)
                 if note.in_kib(directory.blocks + grown + own) != note.in_kib(directory.blocks + directory.own):
                     own = note.put(fd, self.file, directory.blocks + grown, self.now)
-                more[directory.way[:-1]] = more.get(directory.way[:-1], 0) + grown + own - directory.own
+                above = directory.names[:-1]
+                more[above] = more.get(above, 0) + grown + own - directory.own
             except OSError as error:
-                self.leave(
-                    _Level(fd, "/".join((self.top, *directory.way)), len(directory.way), Sum()), *self.unwritten(error)
-                )
+                path = "/".join((self.top, *directory.names))
+                self.skip(_Level(fd, path, len(directory.names), Sum()), *self.unwritten(error))
             finally:
                 os.close(fd)
 
     def unwritten(self, error: OSError) -> tuple[str, bool]:
-        """Return why the file could not be written, and whether that is a fault and no affair of people's."""
-        peoples = isinstance(error, note.TakenError) or error.errno in _PEOPLES
-        return f"{self.file} is not written: {error.strerror}", not peoples
+        """Return why the file could not be written, and whether that is a fault that no user caused."""
+        by_user = isinstance(error, note.TakenError) or error.errno in _CAUSED_BY_USERS
+        return f"{self.file} is not written: {error.strerror}", not by_user
 
-    def leave(self, level: _Level, why: str, fault: bool) -> None:
-        """Say of a directory that it gets no file, and why."""
+    def skip(self, level: _Level, why: str, fault: bool) -> None:
+        """Record and print that a directory gets no file, with the reason."""
         self.counted.well = self.counted.well and not fault
-        self.counted.left.append(Left(tree.shown("/".join(_way(level))), owner_of(os.fstat(level.fd).st_uid), why))
+        path, owner = tree.shown("/".join(_names(level))), owner_of(os.fstat(level.fd).st_uid)
+        self.counted.uncounted.append(Uncounted(path, owner, why))
         self.say(f"{tree.shown(level.path)}: {why}")
 
 
-def _way(level: _Level) -> tuple[str, ...]:
-    """Return the names on the way from the top to a directory in which a file belongs."""
+def _names(level: _Level) -> tuple[str, ...]:
+    """Return the parts of the path from the top to a directory that gets a file."""
     return tuple(level.path.split("/")[-level.depth :]) if level.depth else ()
 
 
-def _way_down(top: int, way: tuple[str, ...], device: int) -> int | None:
-    """Open a directory by the names on the way to it; None where there is none any more."""
+def _open(top: int, names: tuple[str, ...], device: int) -> int | None:
+    """Open a directory by the parts of its path below the top; None if it does not exist any more."""
     now = os.dup(top)
-    for name in way:
+    for name in names:
         try:
             below = tree.open_below(now, name, device)
         except OSError:

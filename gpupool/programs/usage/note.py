@@ -1,4 +1,4 @@
-"""disk-usage.txt: three lines that say how much a directory holds, as people are told to expect them."""
+"""disk-usage.txt: three lines with the size of a directory, in the form that the users' guide documents."""
 
 import contextlib
 import errno
@@ -13,14 +13,14 @@ _FORM = re.compile(
     r"Updated: (\d{4}-\d\d-\d\d \d\d:\d\d)\nUsage \(human-readable\):  [\d.]+[KMGTPE]\nUsage \(K\): (\d+)\n"
 )
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LARGEST = 200  # bytes; the three lines never need so many
-_NOBODY = 65534  # what root is through NFS
-_BLOCK = 512  # bytes, what st_blocks counts in
+_LARGEST = 200  # bytes; the three lines are always shorter
+_NFS_ROOT = 65534  # the uid of root on an NFS mount with root_squash
+_BLOCK = 512  # bytes, the unit of st_blocks
 _KINDS = {stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link"}
 
 
 def human(kib: int) -> str:
-    """Return KiB with one decimal, rounded up: 133284169 is 127.2G, as `numfmt --from-unit=1024 --to=iec` says."""
+    """Return KiB with one decimal, rounded up, as `numfmt --from-unit=1024 --to=iec` does: 133284169 is 127.2G."""
     tenths, unit = kib * 10, 0
     while tenths >= 10240 and unit < len(_UNITS) - 1:
         unit += 1
@@ -29,35 +29,35 @@ def human(kib: int) -> str:
 
 
 def text(kib: int, now: float) -> str:
-    """Return the three lines; `now` in seconds since 1970, shown in the machine's own time zone."""
+    """Return the three lines; `now` is in seconds since 1970, and shown in the machine's time zone."""
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
     return f"Updated: {moment}\nUsage (human-readable):  {human(kib)}\nUsage (K): {kib}\n"
 
 
 def parse(content: str) -> tuple[str, int] | None:
-    """Return (updated, KiB) of the three lines; None when they are not of that form."""
+    """Return (updated, KiB) of the three lines; None if the text has another form."""
     match = _FORM.fullmatch(content)
     return (match[1], int(match[2])) if match else None
 
 
 class TakenError(OSError):
-    """Somebody has something of his own where the file would be: nothing of people's is ever replaced."""
+    """A user's entry is at the path of the file. It is never replaced."""
 
 
 def leftover(file: str) -> str:
-    """Return the name of a file that is being written; a run that was killed leaves one."""
+    """Return the temporary name of a file while it is written; a killed run leaves it behind."""
     return f".{file}.gpupool-new"
 
 
 def put(fd: int, file: str, blocks: int, now: float) -> int:
-    """Write the file into an open directory, whole or not at all; give the blocks of directory and file together.
+    """Write the file into an open directory atomically, and return the blocks of directory and file together.
 
-    `blocks` (of 512 bytes) are those of all else below. What the file itself needs is part of what it says.
-    TakenError: what stands there, or where the new file is written first, is not ours.
+    `blocks` (of 512 bytes) are those of everything else below. The number in the file includes the file itself.
+    TakenError if its path, or its temporary path, is an entry of another owner.
     """
     with _replacing(fd, file) as made:
         own = os.fstat(fd).st_blocks
-        # what the new file takes is known when it lies on the disk: the second time its number is right
+        # the blocks of the new file are known only once it is on disk, so the second number is right
         for _ in range(2):
             os.ftruncate(made, 0)
             os.pwrite(made, text(in_kib(blocks + own), now).encode(), 0)
@@ -67,14 +67,14 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
 
 
 def write(fd: int, file: str, content: str) -> None:
-    """Write a file of any words into an open directory, whole or not at all. TakenError as in `put`."""
+    """Write a file with any text into an open directory atomically. TakenError as in `put`."""
     with _replacing(fd, file) as made:
         os.write(made, content.encode())
 
 
 @contextlib.contextmanager
 def _replacing(fd: int, file: str) -> Iterator[int]:
-    """Give a new file to write to, and have it take the file's place in an open directory when that went well."""
+    """Yield the descriptor of a new file, and rename it to `file` in an open directory unless the body fails."""
     new = leftover(file)
     if is_there(fd, new):
         drop(fd, new)
@@ -95,12 +95,12 @@ def _replacing(fd: int, file: str) -> Iterator[int]:
 
 
 def ours(status: os.stat_result) -> bool:
-    """Return whether we wrote a file: a plain one of our own, which no user can make."""
-    return stat.S_ISREG(status.st_mode) and status.st_uid in (os.geteuid(), _NOBODY)
+    """Return whether gpupool wrote a file: a regular file of root, which no user can create."""
+    return stat.S_ISREG(status.st_mode) and status.st_uid in (os.geteuid(), _NFS_ROOT)
 
 
 def is_there(fd: int, name: str) -> bool:
-    """Return whether a name in an open directory is a file of ours; False where there is nothing, else TakenError."""
+    """Return whether gpupool's file exists in an open directory; TakenError if the entry has another owner."""
     try:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
@@ -112,19 +112,19 @@ def is_there(fd: int, name: str) -> bool:
 
 
 def _place(fd: int, new: str, file: str) -> None:
-    """Return the new file its name where there was none: what somebody puts there meanwhile stays."""
+    """Give the new file its final name, if it did not exist before; TakenError if a user has just created it."""
     try:
         os.link(new, file, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
         raise TakenError(errno.EEXIST, f"{file} was created by another user") from None
-    except PermissionError:  # a file system without links
+    except PermissionError:  # a file system without hard links
         os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
     else:
         os.unlink(new, dir_fd=fd)
 
 
 def drop(fd: int, name: str) -> None:
-    """Take a name out of an open directory, if it is there."""
+    """Remove a file from an open directory, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=fd)
 
@@ -135,7 +135,7 @@ def in_kib(blocks: int) -> int:
 
 
 def size(fd: int, file: str) -> int:
-    """Return the blocks of an open directory and of our file in it."""
+    """Return the blocks of an open directory and of gpupool's file in it."""
     own = os.fstat(fd).st_blocks
     with contextlib.suppress(OSError):
         status = os.stat(file, dir_fd=fd, follow_symlinks=False)
@@ -144,7 +144,7 @@ def size(fd: int, file: str) -> int:
 
 
 def get(fd: int, file: str) -> tuple[str, int] | None:
-    """Read the file in an open directory; None when there is none, or somebody else wrote it."""
+    """Return (updated, KiB) of the file in an open directory; None if it does not exist or has another owner."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
     except OSError:

@@ -1,4 +1,4 @@
-"""Files that nobody has changed for long go away; each is written down before it goes."""
+"""Remove files that have not changed for a long time. Each is logged before it is removed."""
 
 import errno
 import os
@@ -11,19 +11,19 @@ from pathlib import Path
 from . import note, soon, tree
 
 Say = Callable[[str], None]
-_MONTHS = 13
-_LATE = 6 * 3600  # seconds that a timer may start a run after its time, beside the accident of one that was left out
-#: Whatever the settings say, nothing goes from these.
+_MONTHS = 13  # of logs that are kept
+_LATE = 6 * 3600  # seconds that a timer may start a run after its time
+#: Directories from which nothing is removed, whatever the settings contain.
 NEVER = ("/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/usr", "/var/lib")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Below `path` goes what was not changed for `seconds`; directories of the first `keep` levels always stay.
+    """Remove files below `path` that have not changed for `seconds`; keep the directories of the first `keep` levels.
 
-    `every` is how often that is looked for, in seconds. What goes within `warn` seconds is said in the directories of
-    that level, in a file (0: nowhere). `spared` are directories whose files stay wherever they lie:
-    people's homes, other exports, Slurm's state.
+    `every`: seconds between two runs. `warn`: files that will be removed within this many seconds are announced in a
+    file in the directories of level `keep` (0: no announcement). `spared`: directories from which nothing is removed,
+    such as homes, other exports and Slurm's state.
     """
 
     path: str
@@ -35,8 +35,8 @@ class Rule:
 
 
 @dataclass
-class Gone:
-    """What went: files and links with their KiB, directories; and how many should have gone and did not."""
+class Removed:
+    """The result of a purge: the number of files and links, their KiB, the directories, and the failed removals."""
 
     files: int = 0
     kib: int = 0
@@ -46,7 +46,10 @@ class Gone:
 
 @dataclass
 class _Level:
-    """An open directory: what is still to be entered, and whether anything stays in it."""
+    """An open directory of the walk; `inner` are the names of its directories that are not walked yet.
+
+    `stays` is true if an entry of it stays, so that the directory cannot be removed.
+    """
 
     fd: int
     name: str
@@ -57,19 +60,19 @@ class _Level:
     going: soon.Soon = field(default_factory=soon.Soon)
 
 
-def purge(rule: Rule, now: float, log: Say, dry: bool = False, warn: bool = False) -> Gone:
-    """Remove what the rule says, with a line of `log` for each file and directory before it goes; `dry`: lines only.
+def purge(rule: Rule, now: float, log: Say, dry: bool = False, warn: bool = False) -> Removed:
+    """Remove the files that a rule selects; `log` gets a line before each file and directory. `dry`: only the lines.
 
-    Regular files and symbolic links go, never what a link points to, sockets, pipes and devices. What counts is the
-    later of content changed and anything else changed (owner, name, links): files unpacked with old dates are new.
-    With `warn` people find in their directories how much goes soon.
+    Regular files and symbolic links are removed, but no targets of links, sockets, pipes and devices. The age of a file
+    is the later of mtime and ctime: a file that was unpacked with an old date is new.
+    With `warn`, users get a file in their directories that announces the next removals.
     """
     fd = tree.open_top(rule.path)
     try:
         spared = tree.identities((*NEVER, *rule.spared))
-        if inside := tree.lies_in(fd, spared):
-            raise tree.NoWayError(f"it is inside {inside}, from which nothing is removed")
-    except tree.NoWayError:
+        if inside := tree.containing(fd, spared):
+            raise tree.TreeError(f"it is inside {inside}, from which nothing is removed")
+    except tree.TreeError:
         os.close(fd)
         raise
     walk = _Walk(rule, fd, now, log, dry, spared)
@@ -83,7 +86,7 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False, warn: bool = Fals
                     walk.look(below)
                 continue
             if warn and level.depth == rule.keep:
-                walk.tell(level)
+                walk.announce(level)
             os.close(stack.pop().fd)
             if stack:
                 stack[-1].going.add(level.going)
@@ -91,11 +94,11 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False, warn: bool = Fals
     finally:
         for level in stack:
             os.close(level.fd)
-    return walk.gone
+    return walk.removed
 
 
 class _Walk:
-    """One walk through one tree."""
+    """A walk through one tree."""
 
     def __init__(
         self, rule: Rule, fd: int, now: float, log: Say, dry: bool, spared: dict[tuple[int, int], str]
@@ -106,15 +109,15 @@ class _Walk:
         self.before = now - rule.seconds
         self.log = log
         self.dry = dry
-        self.gone = Gone()
+        self.removed = Removed()
         self.device = os.fstat(fd).st_dev
         self.mount = tree.mount_of(fd)
         self.root = tree.path_of(fd)
-        # a file with several names has its time set by the loss of each: those that go all go on one day
+        # removing one name of a hard-linked file sets its ctime; its other names must still count as old
         self.unlinked: set[int] = set()
 
     def look(self, level: _Level) -> _Level:
-        """Remove the old files of a directory, and note the directories in it."""
+        """Remove the old files of a directory, and collect the names of its directories."""
         here = tree.path_of(level.fd)
         try:
             for name, status in tree.entries(level.fd, lambda name, error: self.failed(f"{here}/{name}", error)):
@@ -136,7 +139,7 @@ class _Walk:
         return level
 
     def later(self, level: _Level, name: str, status: os.stat_result) -> None:
-        """Count a file that stays today, if it goes in the time of which people are warned."""
+        """Count a file that stays today, if it will be removed within the time of the warning."""
         changed = max(status.st_mtime, status.st_ctime)
         if (
             not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode))
@@ -146,8 +149,8 @@ class _Walk:
         if name != soon.FILE or not note.ours(status):
             level.going.add(soon.Soon(1, note.in_kib(status.st_blocks), changed + self.rule.seconds))
 
-    def tell(self, level: _Level) -> None:
-        """Write in a person's directory how much of it goes soon; who has something in that place is not told."""
+    def announce(self, level: _Level) -> None:
+        """Write the announcement into a user's directory; if the user has an entry at its path, only log that."""
         if not self.rule.warn or not self.inside(level.fd):
             return
         try:
@@ -157,7 +160,7 @@ class _Walk:
             self.log(f"{_moment(time.time())}\tnot written: {error.strerror}\t\t\t\t{here}")
 
     def enter(self, above: _Level, name: str) -> _Level | None:
-        """Open the next directory; None where it stays: spared, on another file system, moved away, too deep."""
+        """Open a directory below `above`; None if it is spared, on another file system, moved away or too deep."""
         try:
             fd = tree.open_below(above.fd, name, self.device)
         except OSError as error:
@@ -174,7 +177,7 @@ class _Walk:
         return _Level(fd, name, above.depth + 1, self.old(os.fstat(fd)))
 
     def leave(self, above: _Level, level: _Level) -> None:
-        """Remove a directory in which nothing stays, if nobody changed it for as long before we came."""
+        """Remove a directory of which all entries were removed, if it had not changed for as long before the purge."""
         here = tree.path_of(above.fd)
         if level.stays or not level.old or level.depth <= self.rule.keep or not self.inside(above.fd):
             above.stays = True
@@ -183,10 +186,10 @@ class _Walk:
         try:
             if not self.dry:
                 os.rmdir(level.name, dir_fd=above.fd)
-            self.gone.directories += 1
+            self.removed.directories += 1
         except OSError as error:
             above.stays = True
-            # not empty: somebody has put something there in the meantime
+            # not empty: a user has just created an entry
             if error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                 self.failed(f"{here}/{level.name}", error)
 
@@ -196,12 +199,12 @@ class _Walk:
         return changed < self.before
 
     def inside(self, fd: int) -> bool:
-        """Return whether an open directory still lies in the tree: somebody may have moved it away."""
+        """Return whether an open directory is still inside the tree: a user may have moved it."""
         now = tree.path_of(fd)
         return now == self.root or now.startswith(f"{self.root.rstrip('/')}/")
 
     def remove(self, level: _Level, name: str, seen: os.stat_result) -> bool:
-        """Remove one file; False when it is no longer what it was."""
+        """Remove one file; return False if it is another kind, has changed since `seen`, or cannot be removed."""
         if not (stat.S_ISREG(seen.st_mode) or stat.S_ISLNK(seen.st_mode)):
             return False
         if not self.inside(level.fd):
@@ -218,43 +221,43 @@ class _Walk:
                 if status.st_nlink > 1:
                     self.unlinked.add(status.st_ino)
                 else:
-                    # the number is free with the last name, and the next new file may get it
+                    # the inode is free after the last name, and a new file may get it
                     self.unlinked.discard(status.st_ino)
         except FileNotFoundError:
             return True
         except OSError as error:
             self.failed(path, error)
             return False
-        self.gone.files += 1
-        self.gone.kib += kib
+        self.removed.files += 1
+        self.removed.kib += kib
         return True
 
     def line(self, what: str, kib: int, status: os.stat_result | None, path: str) -> None:
-        """Write down what goes: when, what, KiB that become free, owner, last change, path."""
+        """Log a removal: time, kind, KiB that become free, owner, last change, path."""
         owner = status.st_uid if status else "-"
         changed = _moment(max(status.st_mtime, status.st_ctime)) if status else "-"
         verb = "would remove" if self.dry else "remove"
         self.log(f"{_moment(time.time())}\t{verb} {what}\t{kib}K\tuid {owner}\t{changed}\t{tree.shown(path)}")
 
     def failed(self, path: str, error: OSError) -> None:
-        """Write down what could not be removed or looked at."""
-        self.gone.failed += 1
+        """Log an entry that could not be read or removed."""
+        self.removed.failed += 1
         self.log(f"{_moment(time.time())}\tfailed: {error.strerror}\t\t\t\t{tree.shown(path)}")
 
 
 class _MovedError(Exception):
-    """The directory at hand was moved out of the tree."""
+    """The current directory was moved out of the tree."""
 
 
 def _moment(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(seconds))
 
 
-def doubt(stamp: Path, rule: Rule, now: float) -> str:
-    """Return why a run should only say what it would do, "" when it may act; and note that there was a run.
+def record_run(stamp: Path, rule: Rule, now: float) -> str:
+    """Record the time of a run in `stamp`; return why this run may only list the files, "" if it may remove them.
 
-    The clock decides what is old. One that jumps ahead, or a machine that was off for long, makes everything old at
-    once: then a day passes between the list and the deed.
+    A clock that jumps ahead, or a machine that was off for long, makes all files old at once. Then one run only lists
+    them, so that an admin can act before the next one removes them.
     """
     last = stamp.stat().st_mtime if stamp.exists() else None
     stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -263,12 +266,12 @@ def doubt(stamp: Path, rule: Rule, now: float) -> str:
     if last is None:
         return "this is the first run"
     if not -rule.every <= now - last <= 2 * rule.every + _LATE:
-        return f"by this clock the run before was {(now - last) / 86400:.0f} days ago"
+        return f"by this clock the previous run was {(now - last) / 86400:.0f} days ago"
     return ""
 
 
 def log_of(folder: Path, now: float) -> Path:
-    """Return this month's log; those of more than a year ago go."""
+    """Return the path of this month's log, and remove logs that are older than a year."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob("purge-????-??.log"))[: -_MONTHS + 1]:
         old.unlink()

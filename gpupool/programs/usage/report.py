@@ -1,4 +1,4 @@
-"""What the disk-usage.txt files of a node say, as lines of JSON for who asks from afar."""
+"""The disk-usage.txt files of a node as lines of JSON, for `gpupool storage report`."""
 
 import json
 import os
@@ -12,15 +12,15 @@ from gpupool.node import files
 
 from . import note, tree
 from .audit import owner_of
-from .count import Left
+from .count import Uncounted
 
 
-def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Iterator[str]:
-    """Return a line for each directory that has its file, and for those `left` at the last count.
+def report(top: str, levels: int, file: str, uncounted: Iterable[Uncounted] = ()) -> Iterator[str]:
+    """Return a line for each directory that has its file, then for each directory that the last count skipped.
 
-    The last line says how many have none otherwise: no count has come by yet.
+    The last line has the number of other directories without a file: they are newer than the last count.
     """
-    missing, without = 0, {directory.path for directory in left}
+    missing, without = 0, {directory.path for directory in uncounted}
     for path, fd, owner in directories(top, levels):
         reported = note.get(fd, file)
         if reported is None:
@@ -28,24 +28,24 @@ def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Itera
             continue
         updated, kib = reported
         yield line(top=top, path=tree.shown(path), kib=kib, updated=updated, owner=owner)
-    for entry in left:
+    for entry in uncounted:
         yield line(top=top, **asdict(entry))
     yield line(top=top, missing=missing)
 
 
-def keep(folder: Path, top: str, left: Iterable[Left]) -> None:
-    """Write down which directories of a tree a count has left out, whole or not at all."""
+def keep(folder: Path, top: str, uncounted: Iterable[Uncounted]) -> None:
+    """Record atomically which directories of a tree a count skipped."""
     folder.mkdir(parents=True, exist_ok=True)
-    files.replace(_of(folder, top), "".join(f"{line(**asdict(directory))}\n" for directory in left))
+    files.replace(_record_of(folder, top), "".join(f"{line(**asdict(directory))}\n" for directory in uncounted))
 
 
-def kept(folder: Path, top: str) -> list[Left]:
-    """Return what the last count of a tree has left out; nothing where none was yet."""
-    path = _of(folder, top)
-    return [Left(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+def kept(folder: Path, top: str) -> list[Uncounted]:
+    """Return the directories that the last count of a tree skipped; none before the first count."""
+    path = _record_of(folder, top)
+    return [Uncounted(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _of(folder: Path, top: str) -> Path:
+def _record_of(folder: Path, top: str) -> Path:
     return folder / f"{quote(top, safe='')}.json"
 
 
@@ -55,7 +55,7 @@ def line(**values: Any) -> str:
 
 
 def directories(top: str, levels: int) -> Iterator[tuple[str, int, str]]:
-    """Return (path below the top, open directory, owner) of each directory down to `levels`; each is closed again."""
+    """Yield (path below the top, descriptor, owner) of each directory down to `levels`, and close it afterwards."""
     fd = tree.open_top(top)
     try:
         yield from _below(fd, "", levels, os.fstat(fd).st_dev)

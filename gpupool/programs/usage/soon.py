@@ -1,4 +1,4 @@
-"""purge-soon.txt: how much of a person's directory goes in the days to come, said there before it does."""
+"""purge-soon.txt: a warning in a user's directory of the files that the purge will remove in the next days."""
 
 import os
 import time
@@ -12,22 +12,25 @@ _DAY, _HOUR = 86400, 3600
 
 @dataclass
 class Soon:
-    """Files and links that go unless somebody changes them: how many, their KiB, and when the first one does."""
+    """Files and links that will be removed unless they are changed: number, KiB, time of the first removal."""
 
     files: int = 0
     kib: int = 0
     first: float = 0.0
 
     def add(self, other: "Soon") -> None:
-        """Count these as well."""
+        """Add the files of another directory."""
         times = [entry.first for entry in (self, other) if entry.files]
         self.files, self.kib, self.first = self.files + other.files, self.kib + other.kib, min(times, default=0.0)
 
 
 def text(soon: Soon, seconds: int, warn: int, now: float) -> str:
-    """Return what the file says; `seconds` until what nobody changes goes, `warn` before that it is said."""
+    """Return the text of the warning.
+
+    Files that have not changed for `seconds` are removed; the warning begins `warn` seconds earlier.
+    """
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
-    # what should have gone goes with the next run
+    # overdue files are removed by the next run
     first, last = (time.strftime("%Y-%m-%d", time.localtime(moment)) for moment in (max(soon.first, now), now + warn))
     age = _ago(seconds - warn)
     return (
@@ -43,7 +46,7 @@ def _ago(seconds: int) -> str:
 
 
 def put(fd: int, soon: Soon, seconds: int, warn: int, now: float) -> None:
-    """Have the file in an open directory, whole or not at all; none where nothing goes. OSError where it cannot be."""
+    """Write the warning into an open directory atomically, or remove it if no file is affected; OSError if it fails."""
     if soon.files:
         note.write(fd, FILE, text(soon, seconds, warn, now))
     elif note.is_there(fd, FILE):

@@ -1,4 +1,4 @@
-"""Directories by open descriptors: links are never followed, other file systems never entered."""
+"""Directories as open descriptors. Links are never followed, and other file systems are never entered."""
 
 import contextlib
 import errno
@@ -11,28 +11,28 @@ from itertools import islice
 from gpupool.node import commands
 from gpupool.node.commands import CommandError
 
-#: Seconds that a file system has to answer; a server that is away would let us wait for ever.
+#: Time limit in seconds for the answer of a file system. Without it a dead NFS server would block forever.
 PATIENCE = 20
-#: At the top of a file system: its own, nobody's files.
+#: Entries at the top of a file system that belong to the file system itself.
 OWN = frozenset({".zfs", "lost+found"})
 _BATCH = 2000
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class NoWayError(Exception):
-    """A directory that cannot be worked on, in words."""
+class TreeError(Exception):
+    """A tree cannot be processed; the message is the reason."""
 
 
 def open_top(path: str) -> int:
-    """Open a directory by its absolute path, of which no part may be a link; the caller closes it."""
+    """Open a directory by its absolute path; TreeError if a part of it is a link. The caller closes it."""
     now = os.open("/", _DIRECTORY)
     for part in path.strip("/").split("/"):
         try:
             below = os.open(part, _DIRECTORY, dir_fd=now)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise NoWayError(f"{shown(part)} in its path is a link, or not a directory") from None
-            raise NoWayError(error.strerror) from None
+                raise TreeError(f"{shown(part)} in its path is a link, or not a directory") from None
+            raise TreeError(error.strerror) from None
         finally:
             os.close(now)
         now = below
@@ -40,7 +40,7 @@ def open_top(path: str) -> int:
 
 
 def open_below(above: int, name: str, device: int) -> int | None:
-    """Open a directory in an open one; None when it is none (any more), or lies on another file system."""
+    """Open a directory below an open one; None if it is not a directory (any more) or is on another file system."""
     try:
         fd = os.open(name, _DIRECTORY, dir_fd=above)
     except OSError as error:
@@ -54,13 +54,13 @@ def open_below(above: int, name: str, device: int) -> int | None:
 
 
 def identity(fd: int) -> tuple[int, int]:
-    """Return what an open directory is, by whatever path: its device and inode."""
+    """Return device and inode of an open directory, which do not depend on its path."""
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
 
 
 def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
-    """Return what directories are, links in their paths followed; those that are not there are left out."""
+    """Return the path of each existing directory by its device and inode; links in paths are followed."""
     places = {}
     for path in paths:
         with contextlib.suppress(OSError):
@@ -69,8 +69,8 @@ def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
     return places
 
 
-def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
-    """Return the place in which an open directory lies, or which it is; "" for none."""
+def containing(fd: int, places: Mapping[tuple[int, int], str]) -> str:
+    """Return the value in `places` of an open directory, or of its nearest ancestor there; "" if there is none."""
     now = os.dup(fd)
     try:
         while True:
@@ -87,9 +87,9 @@ def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
 
 
 def entries(fd: int, missed: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.stat_result]]:
-    """Return the names in an open directory with what they are, but tell `missed` of those that cannot be looked at.
+    """Yield name and status of each entry of an open directory; call `missed` for entries whose status fails.
 
-    Some at a time, so that a directory of millions costs no memory, and in the order in which they lie on the disk.
+    Entries are read in batches, to limit memory for directories of millions, and in the order of their inodes.
     """
     with os.scandir(fd) as listing:
         while batch := sorted(islice(listing, _BATCH), key=_inode):
@@ -109,25 +109,25 @@ def _inode(entry: "os.DirEntry[str]") -> int:
 
 
 def is_directory(status: os.stat_result) -> bool:
-    """Return whether an entry is a directory, which a link to one is not."""
+    """Return whether an entry is a directory; a link to a directory is not."""
     return stat.S_ISDIR(status.st_mode)
 
 
 def mount_of(fd: int) -> str:
-    """Return the kernel's number of the mount that an open directory lies on: a bind mount has another."""
+    """Return the kernel's mount id of an open directory. A bind mount has a different one."""
     with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:  # noqa: PTH123  # Path would cost as much again
         return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
 
 
 def file_system(fd: int) -> str:
-    """Return the kind of file system that an open directory lies on, such as zfs."""
+    """Return the type of the file system of an open directory, such as zfs."""
     mount = mount_of(fd)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
         return next((line.partition(" - ")[2].split()[0] for line in lines if line.split()[0] == mount), "")
 
 
 def path_of(fd: int) -> str:
-    """Return the path that an open directory has now, wherever it was moved to; "" where it is too long for Linux."""
+    """Return the present path of an open directory, which may have moved; "" if it is too long for Linux."""
     try:
         return os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115
     except OSError:
@@ -135,7 +135,7 @@ def path_of(fd: int) -> str:
 
 
 def answers(path: str) -> bool:
-    """Return whether the file system of a path answers; asked in a process that can be killed."""
+    """Return whether the file system of a path answers. A child process asks, because it can be killed."""
     try:
         return commands.run(["stat", "-f", "--", path], PATIENCE).code == 0
     except CommandError:
@@ -143,13 +143,13 @@ def answers(path: str) -> bool:
 
 
 def allow_depth() -> None:
-    """Let this process have more directories open: each level of a tree is one. No path of Linux has more levels."""
+    """Raise the limit of open files to 4096: each level of a tree needs one, and a Linux path has no more levels."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
 
 
 def shown(path: str) -> str:
-    """Return a path as one line of plain text: people may name their files as they like."""
+    """Return a path as one line of printable text, with other characters escaped: file names may contain any byte."""
     return "".join(sign if sign.isprintable() and sign != "\\" else _escaped(sign) for sign in path)
 
 

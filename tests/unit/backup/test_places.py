@@ -86,5 +86,5 @@ def test_a_disk_that_becomes_full_during_a_backup_keeps_its_reserve(
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match=f"{tmp_path}/none is not there"):
+    with pytest.raises(Failed, match=f"{tmp_path}/none does not exist"):
         Writing(tmp_path / "none", "state", NIGHT, 0)

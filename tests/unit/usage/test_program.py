@@ -64,10 +64,10 @@ def test_the_report_names_the_directories_that_the_last_count_left_out(space: Pa
     (space / "new\nline").mkdir()
     (space / "new\nline" / FILE).symlink_to("/etc/passwd")
     counted = count.count(str(space), 1, FILE, time.time(), print)
-    report.keep(tmp_path / "state" / "usage", str(space), counted.left)
+    report.keep(tmp_path / "state" / "usage", str(space), counted.uncounted)
     (space / "u-new").mkdir()
     left = report.kept(tmp_path / "state" / "usage", str(space))
-    assert left == counted.left
+    assert left == counted.uncounted
     lines = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
     whys = {line["path"]: line["why"] for line in lines if "why" in line}
     assert whys == {
@@ -98,7 +98,7 @@ def test_the_program_runs_alone_and_logs_what_it_left_out(space: Path, tmp_path:
     ran = runs("count")
     assert ran.returncode == 1
     first, second, *_ = ran.stdout.splitlines()
-    assert first == f"{tmp_path}/gone: left out: its file system does not answer within 20 s, or does not exist"
+    assert first == f"{tmp_path}/gone: skipped: its file system does not answer within 20 s, or does not exist"
     assert re.fullmatch(rf"{re.escape(str(space))}: counted in \d+ s", second)
     assert recorded_kib(space / "u-two") > 100
     lines = [json.loads(line) for line in runs("report").stdout.splitlines()]
@@ -160,8 +160,8 @@ def test_a_purge_logs_every_file_and_begins_with_a_list(
     assert verbs == [["would remove file"] * 2, ["would remove file"] * 2 + ["remove file"] * 2]
     assert capsys.readouterr().out.splitlines() == [
         f"{space}: this is the first run, so nothing is removed; {logs} lists what the next run will remove",
-        f"{space}: would go: 2 files and links (200.0K), 0 directories",
-        f"{space}: gone: 2 files and links (200.0K), 0 directories",
+        f"{space}: would be removed: 2 files and links (200.0K), 0 directories",
+        f"{space}: removed: 2 files and links (200.0K), 0 directories",
     ]
 
 
@@ -178,7 +178,7 @@ def test_a_purge_that_cannot_remove_a_file_fails(
     monkeypatch.setattr(os, "unlink", refuse)
     assert not program.run_purge(settings, dry=False)
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"{space}: gone: 0 files and links (0.0K), 0 directories; 2 failed"
+    assert last == f"{space}: removed: 0 files and links (0.0K), 0 directories; 2 failed"
 
 
 @given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))

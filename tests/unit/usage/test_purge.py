@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpupool.programs.usage import purge, tree
-from gpupool.programs.usage.purge import Gone, Rule
+from gpupool.programs.usage.purge import Removed, Rule
 
 DAY = 86400
 #: A clock by which every file of a test is 61 days old.
@@ -22,7 +22,7 @@ def rule(top: Path, keep: int = 1) -> Rule:
     return Rule(str(top), 60 * DAY, DAY, keep)
 
 
-def run(top: Path, *, later: float = LATER, dry: bool = False, keep: int = 1) -> tuple[Gone, list[str]]:
+def run(top: Path, *, later: float = LATER, dry: bool = False, keep: int = 1) -> tuple[Removed, list[str]]:
     log: list[str] = []
     return purge.purge(rule(top, keep), time.time() + later, log.append, dry), log
 
@@ -52,7 +52,7 @@ def test_old_files_are_removed_with_directories_that_become_empty(scratch: Path)
 
 @pytest.mark.promise("SDU-009")
 def test_a_file_of_59_days_is_kept(scratch: Path) -> None:
-    assert run(scratch, later=59 * DAY) == (Gone(), [])
+    assert run(scratch, later=59 * DAY) == (Removed(), [])
     assert "u-one/run/out" in names(scratch)
 
 
@@ -76,7 +76,7 @@ def test_a_dry_run_lists_the_old_files_and_removes_none(scratch: Path) -> None:
     ],
 )
 def test_nothing_of_the_system_is_removed(path: str) -> None:
-    with pytest.raises(tree.NoWayError, match=r"from which nothing is removed|is a link|No such file"):
+    with pytest.raises(tree.TreeError, match=r"from which nothing is removed|is a link|No such file"):
         purge.purge(rule(Path(path)), time.time() + LATER, lambda line: None, dry=True)
 
 
@@ -100,7 +100,7 @@ def test_a_file_unpacked_today_with_an_old_date_is_new(scratch: Path) -> None:
     """touch -d, cp -p and tar set the date of the content only: the inode was changed today."""
     old = time.time() - 400 * DAY
     os.utime(scratch / "u-one" / "run" / "out", (old, old))
-    assert run(scratch, later=0) == (Gone(), [])
+    assert run(scratch, later=0) == (Removed(), [])
 
 
 def test_a_file_in_use_keeps_its_directories(scratch: Path) -> None:
@@ -217,14 +217,14 @@ def test_homes_inside_the_tree_are_kept(scratch: Path, tmp_path: Path) -> None:
 
 def test_a_tree_inside_homes_is_not_purged(scratch: Path) -> None:
     for place in (scratch, scratch.parent, scratch.parent.parent):
-        with pytest.raises(tree.NoWayError, match=r"it is inside .*, from which nothing is removed"):
+        with pytest.raises(tree.TreeError, match=r"it is inside .*, from which nothing is removed"):
             purge.purge(spared(scratch / "u-one", place), time.time() + LATER, lambda _: None)
     assert "u-one/run/out" in names(scratch)
 
 
 @pytest.mark.parametrize("place", ["/etc", "/usr", "/usr/share", "/root", "/var/lib/dpkg"])
 def test_directories_of_the_system_are_never_purged(place: str) -> None:
-    with pytest.raises(tree.NoWayError):
+    with pytest.raises(tree.TreeError):
         purge.purge(Rule(place, 60 * DAY, DAY, 1), time.time(), lambda _: None, dry=True)
 
 
@@ -255,7 +255,7 @@ def test_nothing_outside_the_tree_and_nothing_spared_is_ever_removed(
     try:
         purge.purge(spared(root / top, *places), time.time() + LATER, lambda _: None)
         assert not inside
-    except tree.NoWayError:
+    except tree.TreeError:
         assert inside
     gone = before - names(root)
     assert not [path for path in gone if not path.startswith(f"{top}/")]
@@ -393,21 +393,23 @@ def test_without_a_log_line_nothing_is_removed(scratch: Path) -> None:
 
 def test_the_first_run_and_a_run_after_a_clock_jump_only_list(tmp_path: Path) -> None:
     stamp, scratch, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
-    assert purge.doubt(stamp, scratch, now) == "this is the first run"
-    assert purge.doubt(stamp, scratch, now + DAY) == ""
-    assert purge.doubt(stamp, scratch, now + 3 * DAY) == "", "one was left out"
-    assert "60 days ago" in purge.doubt(stamp, scratch, now + 62.9 * DAY), "less than files may be old: it is a jump"
-    assert "60 days ago" in purge.doubt(stamp, scratch, now + 123 * DAY)
-    assert purge.doubt(stamp, scratch, now + 124 * DAY) == ""
-    assert "-124 days ago" in purge.doubt(stamp, scratch, now)
+    assert purge.record_run(stamp, scratch, now) == "this is the first run"
+    assert purge.record_run(stamp, scratch, now + DAY) == ""
+    assert purge.record_run(stamp, scratch, now + 3 * DAY) == "", "one was left out"
+    assert "60 days ago" in purge.record_run(stamp, scratch, now + 62.9 * DAY), (
+        "less than files may be old: it is a jump"
+    )
+    assert "60 days ago" in purge.record_run(stamp, scratch, now + 123 * DAY)
+    assert purge.record_run(stamp, scratch, now + 124 * DAY) == ""
+    assert "-124 days ago" in purge.record_run(stamp, scratch, now)
 
 
 def test_a_run_may_be_skipped_and_the_next_may_begin_hours_late(tmp_path: Path) -> None:
     stamp, scratch, now = tmp_path / "stamp", rule(tmp_path), 1.8e9
-    purge.doubt(stamp, scratch, now)
+    purge.record_run(stamp, scratch, now)
     late = now + 2 * DAY + 5 * 3600
-    assert purge.doubt(stamp, scratch, late) == ""
-    assert "2 days ago" in purge.doubt(stamp, scratch, late + 2 * DAY + 7 * 3600)
+    assert purge.record_run(stamp, scratch, late) == ""
+    assert "2 days ago" in purge.record_run(stamp, scratch, late + 2 * DAY + 7 * 3600)
 
 
 def test_logs_older_than_a_year_are_removed(tmp_path: Path) -> None:

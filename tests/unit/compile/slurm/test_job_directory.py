@@ -116,7 +116,7 @@ def test_below_a_directory_that_root_does_not_own_no_directory_is_created(
             (tmp_path / "victim").mkdir(mode=0o711)
             node.top.symlink_to(tmp_path / "victim")
     node.run(jobs.PROLOG, 7)
-    assert "job 7 has no directory of its own" in node.logged()
+    assert "job 7 has no job directory" in node.logged()
     assert not (node.top / "7").exists()
     assert "unset JOBSCRATCH\n" in node.run(jobs.TASK_PROLOG, 7, user=True)
     node.run(jobs.EPILOG, 7)
@@ -129,7 +129,7 @@ def test_a_full_disk_means_no_directory_and_no_drained_node(node: Node) -> None:
     assert "MiB free, less than" in node.logged()
     assert list(node.top.iterdir()) == []
     output = node.run(jobs.TASK_PROLOG, 7, user=True)
-    assert "no directory for the job, so there is no JOBSCRATCH" in output
+    assert "no directory for the job, so JOBSCRATCH is not set" in output
 
 
 @needs_root

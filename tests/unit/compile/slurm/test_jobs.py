@@ -73,7 +73,7 @@ def test_a_task_without_gpus_has_no_uuids(skynet: Cluster, task: Callable[..., l
     assert task(text) == ["unset NV_GPU"]
     assert task(text, SLURM_JOB_GPUS="0", NV_GPU="GPU-0") == ["unset NV_GPU"], "a step of a job that has some"
     unknown = task(text, SLURM_STEP_GPUS="0,3", CUDA_VISIBLE_DEVICES="0,1")
-    message = "print gpupool: the driver does not name GPU {}, so there is no NV_GPU"
+    message = "print gpupool: the driver does not show GPU {}, so NV_GPU is not set"
     expected = [message.format("0,3"), "unset NV_GPU"]
     assert unknown == expected, "the driver does not know the last one, and docker must not get another"
     for minor in ("4", "5"):
@@ -248,7 +248,7 @@ def test_an_unrecorded_job_keeps_all_files(node: Node) -> None:
     node.step("slurmstepd: [99.extern]")
     node.run("epilog", ONE, 1)
     assert node.names() == {"x"}
-    assert "nothing is removed: job 99 is not noted" in node.log.read_text()
+    assert "nothing is removed: job 99 is not recorded" in node.log.read_text()
     node.run("prolog", TWO, 99)
     node.run("epilog", ONE, 1)
     assert node.names() == set()

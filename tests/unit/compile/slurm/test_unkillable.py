@@ -53,7 +53,7 @@ def test_an_extern_step_without_processes_does_not_drain_its_node(step: Step) ->
     step.process(31, V1.format(job=17, step="step_0"))
     step.process(32, V2.format(job=7, step="step_0"), state="Z (zombie)")
     assert step.given_up() == KILLED
-    assert step.printed() == "job 7: nothing is left of it; its extern step hangs and is ended\n"
+    assert step.printed() == "job 7: no process is left; its extern step hangs and is killed\n"
 
 
 @pytest.mark.parametrize("groups", [V1, V2], ids=["v1", "v2"])
@@ -61,7 +61,7 @@ def test_an_extern_step_without_processes_does_not_drain_its_node(step: Step) ->
 def test_a_process_that_sigkill_did_not_end_drains_its_node(step: Step, groups: str, name: str) -> None:
     step.process(30, groups.format(job=7, step=name))
     assert step.given_up() == 5
-    assert step.printed() == "job 7: processes that SIGKILL did not end: 30\n"
+    assert step.printed() == "job 7: SIGKILL did not end these processes: 30\n"
 
 
 @pytest.mark.parametrize(

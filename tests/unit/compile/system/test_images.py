@@ -96,7 +96,7 @@ def test_no_image_is_written_below_a_directory_that_users_can_change(images: Ima
     ]
     done = images.run(*rows)
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [f"{file}: users could change where it is put" for _, _, file in rows]
+    assert done.stderr.splitlines() == [f"{file}: users can write to a directory of its path" for _, _, file in rows]
     assert images.commands == []
 
 

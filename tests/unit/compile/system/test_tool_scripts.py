@@ -189,7 +189,7 @@ def test_the_connection_is_piped_to_the_job_and_ends_with_it(launch: Path, tmp_p
 
 @pytest.mark.parametrize(
     ("options", "why"),
-    [("", "set SKY_VSC_LAUNCH"), ("--comment 'a", "SKY_VSC_LAUNCH has a quote without its end")],
+    [("", "set SKY_VSC_LAUNCH"), ("--comment 'a", "SKY_VSC_LAUNCH has an unmatched quote")],
 )
 def test_vscode_without_options_requests_the_default_job(launch: Path, tmp_path: Path, options: str, why: str) -> None:
     done = run(tmp_path, str(launch), SKY_VSC_LAUNCH=options)
