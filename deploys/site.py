@@ -1,7 +1,7 @@
-"""The whole cluster, stage by stage; the order is Slurm's own (docs/concepts.md says why).
+"""The deploy of the whole cluster, stage by stage. docs/concepts.md gives the reasons for the order.
 
-Each step is called on every node, and does nothing where its role does not apply. One call a line, never a loop over
-roles: pyinfra knows an operation by the line that calls it.
+Each step is called on every node, and does nothing on nodes to which its role does not apply. There is one call a line
+and no loop over roles, because pyinfra identifies an operation by the line that calls it.
 """
 
 from gpupool.engine.here import here
@@ -106,11 +106,11 @@ sessions.apply(cluster, node)
 reaper.apply(cluster, node)
 reboot.apply(cluster, node)
 web.apply(cluster, node)
-# its download may fail: no daemon waits for it
+# after the daemons, because its download may fail
 conda.apply(cluster, node)
 usage.apply(cluster, node)
 backup.apply(cluster, node)
-# last: what has to stay because of jobs or data fails here, when all else is done
+# last: operations that fail because of jobs or data must not stop the others
 directory.look(cluster, node)
 directory.homes(cluster, node)
 accounts.limits(cluster, node)

@@ -1,7 +1,7 @@
-"""One noun each: what a node of this kind has. A role takes (cluster, node) and calls operations.
+"""Roles: each is a module with the steps for one purpose of a node. A step gets (cluster, node) and calls operations.
 
-Each role has `applies`, which says on which nodes it has anything to do, and steps, which the deploy calls on every
-node. A step that is not for all nodes has `where` before it.
+Each role has `applies`, which returns whether a node has the role. The deploy calls the steps on every node; the
+decorator `where` limits a step to some nodes.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Step = Callable[[Cluster, Node], None]
 
 
 def where(applies: Applies) -> Callable[[Step], Step]:
-    """Return a decorator for a step: on nodes to which it does not apply, it does nothing."""
+    """Return a decorator that skips a step on nodes to which it does not apply."""
 
     def decorated(step: Step) -> Step:
         @wraps(step)

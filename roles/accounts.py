@@ -1,4 +1,4 @@
-"""Accounts, users, QoS and limits in slurmdbd; in two steps, because slurmctld and slurmdbd wait for each other."""
+"""Accounts, users, QoS and limits in slurmdbd, in two steps, because slurmctld and slurmdbd depend on each other."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
@@ -14,11 +14,11 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def names(cluster: Cluster, node: Node) -> None:
-    """Before slurmctld starts: it dies where a partition names a QoS that slurmdbd lacks."""
+    """Create accounts and QoS before slurmctld starts: it exits if a partition names a QoS that slurmdbd lacks."""
     accounting.entities(name="Account names", wanted=entities(cluster), limits=False)
 
 
 @where(applies)
 def limits(cluster: Cluster, node: Node) -> None:
-    """After slurmctld has started once: only then does slurmdbd know what gres/gpu is."""
+    """Set limits and users after slurmctld has started: slurmdbd learns of gres/gpu only then."""
     accounting.entities(name="Account limits", wanted=entities(cluster), roster=roster_for(cluster))

@@ -8,13 +8,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where something is backed up."""
+    """On nodes with a database or state to back up."""
     return bool(kinds(cluster, node))
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """A program and its timer, and the directory that root alone reads."""
+    """Install the program and its timer, and create the directory, which only root can read."""
     place = folder(cluster)
     files.put(name="Backup", files=files_of(cluster, node, "backup"), directories=[place] if place else [])
     service.timer(name="Backup timer", path=TIMER)

@@ -1,4 +1,4 @@
-"""Every node's name, the addresses of all nodes, the time zone, the time, packages."""
+"""The base of every node: its name, the addresses of all nodes, the time zone, the clock and packages."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
@@ -15,8 +15,8 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Remove the files that left the inventory, then set names: everything after them may need to find another node."""
-    # slurmctld may still read Slurm's: they go when the new configuration was accepted
+    """Remove files that left the inventory, then set names, as all later steps may need to find another node."""
+    # slurmctld still reads old files in /etc/slurm: they are removed after it has accepted the new configuration
     files.removed(name="Removed files", wanted=paths(cluster, node), keep_below="/etc/slurm")
     own = files_of(cluster, node, "base")
     if node != cluster.controllers[0]:
@@ -26,21 +26,21 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 def install(cluster: Cluster, node: Node) -> None:
-    """Packages, once apt has read where they come from, and what Debian's own services need."""
+    """Install packages after the repositories, set the time zone and start the time service."""
     versions = versions_for(cluster, node)
     packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
-        # a container has the time of the machine under it
+        # a container uses the clock of its host
         service.running(name="Time", unit="systemd-timesyncd")
 
 
 def finish(cluster: Cluster, node: Node) -> None:
-    """Last: what left the inventory and was changed by hand is named, when all else is done."""
+    """Fail with the files that left the inventory but were changed by hand; last, to delay no other step."""
     files.left(name="Files left behind", wanted=paths(cluster, node))
 
 
 def paths(cluster: Cluster, node: Node) -> list[str]:
-    """Return every path where a role puts a file or a link."""
+    """Return the paths of all files and links that roles install on a node."""
     known_there = [KNOWN, *([COMPONENTS] if driver_for(cluster, node) else []), *([STAMP] if node.elastic else [])]
     return [*(file.path for file in files_for(cluster, node)), *links_for(cluster, node), *known_there]

@@ -1,4 +1,4 @@
-"""Budgets: the table of what is used, and what tells the submit plugin every minute."""
+"""Budgets: the command `budget`, and a timer that writes the usage for the submit plugin every minute."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,13 +9,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where people or the submit plugin ask for budgets."""
+    """On nodes where users or the submit plugin read budgets."""
     return tells_budgets(cluster, node)
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The program wherever it is; the timer on every controller, so that a backup knows as soon as it takes over."""
+    """Install the program; start the timer on every controller, so that a backup has the file when it takes over."""
     own = files_of(cluster, node, "budgets")
     files.put(name="Budgets", files=own)
     if node.has("controller", "backup-controller"):

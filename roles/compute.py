@@ -1,4 +1,4 @@
-"""slurmd: a node that runs jobs. It asks the controllers for its configuration."""
+"""slurmd, on nodes that run jobs. It gets its configuration from the controllers."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -15,10 +15,10 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Last of all daemons; a restart leaves running jobs alone."""
+    """Start slurmd after all other daemons. A restart does not affect running jobs."""
     own = files_of(cluster, node, "compute")
     files.put(name="Node daemon settings", files=own, read_by="slurmd.service")
-    # what is only for the next boot is no reason to restart
+    # a file that only matters at the next boot needs no restart
     settings = [file.path for file in own if file.path != FOLDERS_CONF]
     answers.server_required(
         name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"

@@ -1,4 +1,4 @@
-"""One conda for all users, where the inventory has its installer."""
+"""A conda for all users, installed with the installer of the inventory."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,13 +8,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has an installer."""
+    """On nodes for which the inventory has an installer."""
     return installer_for(cluster, node) is not None
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The link comes last: until then users have the former conda, if any. A conda that jobs use is never removed."""
+    """Install conda, then set the link, so that users keep the old one until then. Old ones are never removed."""
     installer = installer_for(cluster, node)
     if installer is None:
         return

@@ -1,4 +1,4 @@
-"""slurmctld: the controller, and the backup that takes over."""
+"""slurmctld, on the controller and its backups."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -12,7 +12,7 @@ applies = is_controller
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """A changed slurm.conf is read by `scontrol reconfigure` where its keys allow that: running jobs notice nothing."""
+    """Start slurmctld. `scontrol reconfigure` loads a changed slurm.conf if its keys allow that, unnoticed by jobs."""
     own = files_of(cluster, node, "controller")
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
@@ -23,14 +23,14 @@ def apply(cluster: Cluster, node: Node) -> None:
         version=cluster.slurm.version,
         restart_if=[file.path for file in own],
         reload_if=[file.path for file in files_of(cluster, node, "slurm")],
-        # the backup reads its own files again; the first controller informs the whole cluster once
+        # the first controller informs the whole cluster once; a backup only reloads its own files
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
-        # going on after a reconfigure that failed it may write another ClusterID there, with which it never starts
+        # after a failed reconfigure slurmctld may write another ClusterID to it, with which it would never start again
         state_file=f"{cluster.slurm.state}/clustername",
     )
 
 
 @where(is_first_controller)
 def reserve(cluster: Cluster, node: Node) -> None:
-    """Once accounts and nodes are there: slurmctld takes no reservation of what it does not know."""
+    """Create reservations after accounts and nodes: slurmctld refuses a reservation with unknown ones."""
     reservations.reserved(name="Reservations", wanted=wanted_reservations(cluster))

@@ -1,4 +1,4 @@
-"""The accounting database: MariaDB over its unix socket, and slurmdbd."""
+"""The accounting database: MariaDB, used over its Unix socket, and slurmdbd."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -14,7 +14,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """MariaDB, then slurmdbd."""
+    """Start MariaDB, then slurmdbd."""
     own = files_of(cluster, node, "database")
     files.put(name="Database settings", files=own, read_by="slurmdbd.service")
     service.running(name="MariaDB", unit="mariadb", restart_if=[MARIADB_CONF])

@@ -1,4 +1,4 @@
-"""Users of a directory (LDAP, Active Directory): each node knows them by sssd, and only members of accounts log in."""
+"""Users of a directory (LDAP, Active Directory), provided by sssd on each node. Only members of accounts can log in."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -16,13 +16,13 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 
 def has_homes(cluster: Cluster, node: Node) -> bool:
-    """Where homes of members are created."""
+    """On nodes where homes of members are created."""
     return bool(members_homes(cluster, node))
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """After the users of the inventory have their numbers, and before any daemon wants to know a user's."""
+    """Start sssd after the users of the inventory are created, and before any daemon looks up a user."""
     own = files_of(cluster, node, "directory")
     files.put(name="Directory", files=own)
     directory.asked(name="Name service", password=PASSWORD)
@@ -31,14 +31,14 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 @where(applies)
 def look(cluster: Cluster, node: Node) -> None:
-    """At the end: without the password sssd knows no user, and an admin puts it there."""
+    """Fail if the password of the directory is missing, which an admin installs; without it sssd finds no user."""
     if cluster.directory and cluster.directory.bind_dn:
         directory.has_password(name="Password of the directory", path=PASSWORD, dn=cluster.directory.bind_dn)
 
 
 @where(has_homes)
 def homes(cluster: Cluster, node: Node) -> None:
-    """At the end: a home whose place has another owner stops what comes after it on this node."""
+    """Create homes of members; late, because a path with another owner stops the later steps on this node."""
     roster = roster_for(cluster)
     if roster:
         of_people.of_members(

@@ -1,4 +1,4 @@
-"""Docker, for nodes on which people run containers."""
+"""Docker, on nodes where users run containers."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -11,13 +11,13 @@ _READ = [SETTINGS, DROP_IN, GPUS_DROP_IN]
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has Docker."""
+    """On nodes for which the inventory has Docker."""
     return docker_on(cluster, node) is not None
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The daemon with its settings, and the timer that removes old containers."""
+    """Start the daemon with its settings, and the timer that removes old containers."""
     own = files_of(cluster, node, "docker")
     paths = [file.path for file in own]
     files.put(name="Docker", files=own)
@@ -28,5 +28,5 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 @where(applies)
 def look(cluster: Cluster, node: Node) -> None:
-    """When all else is done: a daemon that could not be restarted because of containers is named."""
+    """Fail if the daemon needs a restart but containers run; late, to delay no other step."""
     docker.up_to_date(name="Docker is up to date", restart_if=_READ)

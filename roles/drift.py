@@ -1,4 +1,4 @@
-"""The drift that a controller itself sees, as metrics."""
+"""Metrics of the drift that a controller sees without the inventory."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -11,6 +11,6 @@ applies = is_controller
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """On every controller: a backup sees its own files, and asks whichever slurmctld answers."""
+    """Install the program and its timer on every controller: each compares its files, and asks the active slurmctld."""
     files.put(name="Drift", files=files_of(cluster, node, "drift"))
     service.timer(name="Drift timer", path=TIMER)

@@ -1,4 +1,4 @@
-"""The GPU driver, and the check of a node's GPUs; in a testbed, where GPUs are stand-ins, neither."""
+"""The GPU driver, and the check of a node's GPUs. A testbed has neither, because its GPUs are stand-ins."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -16,7 +16,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Pins come before the packages, device files before slurmd. A driver that jobs use stays as it is."""
+    """Install pins before the packages, and device files before slurmd. A driver in use by jobs is not changed."""
     own = files_of(cluster, node, "driver")
     wanted = driver_for(cluster, node)
     if wanted:
@@ -31,7 +31,7 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 @where(applies)
 def look(cluster: Cluster, node: Node) -> None:
-    """Last: a driver that waits for a drain or a reboot is named, when all else is done."""
+    """Fail if the driver waits for a drain or a reboot; late, to delay no other step."""
     wanted = driver_for(cluster, node)
     if wanted:
         driver.settled(name="GPU driver in use", driver=wanted, node=node.slurm_name, patterns=PATTERNS.split())

@@ -1,4 +1,7 @@
-"""Nodes that are off while idle: what switches them, and the note of what they shall be when they wake."""
+"""Elastic nodes, which are off while idle: the service that switches them, and their stamps.
+
+A stamp is the checksum of a node's desired state. A node compares it with the controller's at each start of slurmd.
+"""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,33 +12,33 @@ from gpupool.roles import is_controller, is_first_controller, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """On nodes that are off while idle, and on controllers, which switch them."""
+    """On elastic nodes, and on controllers, which switch them."""
     return node.elastic or switches(cluster, node)
 
 
 def is_used(cluster: Cluster) -> bool:
-    """Return whether any node is off while idle."""
+    """Return whether the cluster has elastic nodes."""
     return bool(sleepers(cluster))
 
 
 def sleeps(cluster: Cluster, node: Node) -> bool:
-    """On nodes that are off while idle."""
+    """On elastic nodes."""
     return node.elastic
 
 
 def switches(cluster: Cluster, node: Node) -> bool:
-    """On controllers of a cluster with such nodes."""
+    """On controllers of a cluster with elastic nodes."""
     return is_used(cluster) and is_controller(cluster, node)
 
 
 def tells(cluster: Cluster, node: Node) -> bool:
-    """On the first of these controllers."""
+    """On the first controller of a cluster with elastic nodes."""
     return is_used(cluster) and is_first_controller(cluster, node)
 
 
 @where(switches)
 def apply(cluster: Cluster, node: Node) -> None:
-    """On controllers, before slurmctld reads of the programs; the service waits until it answers."""
+    """Start the service on controllers before slurm.conf names its programs; it retries until slurmctld answers."""
     own = files_of(cluster, node, "elastic")
     files.put(name="Elastic nodes", files=own)
     service.running(name="Elastic service", unit=UNIT.rpartition("/")[2], restart_if=[file.path for file in own])
@@ -43,23 +46,23 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 @where(sleeps)
 def check(cluster: Cluster, node: Node) -> None:
-    """On a node that sleeps, before its slurmd: from the next start on it looks whether it is up to date."""
+    """Install the check of the stamp, which runs at each start of slurmd, on an elastic node."""
     files.put(name="Elastic check", files=files_of(cluster, node, "elastic"))
 
 
 @where(sleeps)
 def join(cluster: Cluster, node: Node) -> None:
-    """On a node that sleeps, when its slurmd runs: slurmctld may have missed that it is on."""
+    """Tell slurmctld that an elastic node is on, after its slurmd has started: slurmctld may have missed that."""
     elastic.joined(name="Elastic node is on", node=node.slurm_name)
 
 
 @where(sleeps)
 def finish(cluster: Cluster, node: Node) -> None:
-    """On a node that sleeps, when all else is done: it is now what the inventory says."""
+    """Write the stamp of an elastic node, after all its other steps: the node is now up to date."""
     files.put(name="Elastic stamp", files=[stamp(cluster, node)])
 
 
 @where(tells)
 def tell(cluster: Cluster, node: Node) -> None:
-    """On the first controller: Slurm keeps the state that each node shall have, nodes that are off included."""
+    """Store the stamps of all elastic nodes, also of those that are off, in Slurm."""
     elastic.stamped(name="Elastic stamps", stamps=dict(stamps(cluster)))

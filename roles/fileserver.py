@@ -1,4 +1,4 @@
-"""A fileserver: ZFS pools and datasets, what they do by themselves, and NFS exports; pools also on other nodes."""
+"""A fileserver: ZFS pools and datasets with their timers, and NFS exports. Other nodes may have pools, too."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system import exports as nfs
@@ -8,7 +8,7 @@ from gpupool.operations import exports, files, service, zfs
 from gpupool.roles import where
 from gpupool.unix import UNITS
 
-# Debian enables them when ZFS comes; golden images and careful admins disable what has nothing to do yet.
+# Debian's ZFS packages enable these units, but an admin or an image may have disabled them.
 _POOLS_AT_BOOT = [
     "zfs-load-module.service",
     "zfs-import-cache.service",
@@ -29,13 +29,13 @@ def has_pools(cluster: Cluster, node: Node) -> bool:
 
 
 def gives(cluster: Cluster, node: Node) -> bool:
-    """On servers, also without exports: a server whose last export is gone must stop exporting."""
+    """On servers, also without exports: the last export of a server must be removed, too."""
     return node.has("fileserver") or bool(nfs.exports_for(cluster, node))
 
 
 @where(has_pools)
 def disks(cluster: Cluster, node: Node) -> None:
-    """Before anything is written to an export: what is written first would lie below the dataset."""
+    """Create pools and datasets before any export is written to: the mount of a dataset would hide earlier files."""
     pools = pools_for(cluster, node)
     zfs.pools(name="Pools", wanted=pools)
     zfs.datasets(name="Datasets", wanted=datasets_for(cluster, node))
@@ -49,7 +49,7 @@ def disks(cluster: Cluster, node: Node) -> None:
 
 @where(gives)
 def give(cluster: Cluster, node: Node) -> None:
-    """After the directories are there: exports, and nfsd. A server that has none any more gives nothing away."""
+    """Set the exports and start nfsd, after the directories exist. If no export is left, the old ones are removed."""
     own = list(nfs.files(cluster, node))
     files.put(name="NFS settings", files=own)
     exports.exported(name="NFS exports", wanted=nfs.exports_for(cluster, node), file=nfs.EXPORTS)
@@ -59,5 +59,5 @@ def give(cluster: Cluster, node: Node) -> None:
 
 @where(has_pools)
 def keep(cluster: Cluster, node: Node) -> None:
-    """Last: what has to stay as it is fails here, when all else is done."""
-    zfs.report_refused(name="What ZFS keeps", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))
+    """Fail with the changes of pools and datasets that were refused to protect data; late, to delay no other step."""
+    zfs.report_refused(name="Refused ZFS changes", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))

@@ -1,4 +1,4 @@
-"""nftables: connections that a node refuses, in gpupool's own table; all other rules stay."""
+"""nftables: the connections that a node refuses, in gpupool's own table. Other tables are not changed."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,13 +8,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where anything is refused."""
+    """On nodes that refuse connections."""
     return bool(rules(cluster, node).limited)
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Refused, and nothing changes, where the table would keep out the very connection that brings it."""
+    """Load the table; fail without a change if it would refuse gpupool's own connection."""
     wanted = rules(cluster, node)
     unit = UNIT.rpartition("/")[2]
     firewall.keeps_us(

@@ -1,4 +1,4 @@
-"""GPUs of a node: their device files, which must be there before slurmd looks for them, and who may open them."""
+"""GPUs of a node: their device files, which must exist before slurmd starts, and the right to open them."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -14,7 +14,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """On a testbed there is no driver to make the device files."""
+    """Create the device files on a testbed, which has no driver, and close them to sessions outside of jobs."""
     own = files_of(cluster, node, "gpu")
     if own:
         files.put(name="GPU files", files=own)
@@ -26,7 +26,7 @@ def apply(cluster: Cluster, node: Node) -> None:
             conf=CONF,
         )
     if fences_sessions(cluster, node):
-        # sessions that are open keep what they have until they end: it is read when a user's first one begins
+        # systemd reads the file when a user's first session begins, so open sessions are not changed
         service.running(
             name="Sessions without GPUs",
             unit="systemd-logind",

@@ -1,4 +1,4 @@
-"""A head node: people log in and submit jobs. Slurm's commands there get their configuration from the controller."""
+"""A head node: users log in and submit jobs. Slurm's commands get their configuration from the controller."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,13 +9,13 @@ from gpupool.slurm.releases import has
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """On nodes where people log in."""
+    """On nodes where users log in."""
     return node.has("head")
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """sackd keeps the configuration fresh where Slurm has it; older ones get slurm.conf as a file."""
+    """Start sackd, which keeps the configuration up to date; releases of Slurm without it get slurm.conf as a file."""
     own = files_of(cluster, node, "head")
     files.put(name="Slurm client settings", files=own)
     if has(cluster.slurm.version, "sackd"):

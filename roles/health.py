@@ -13,6 +13,6 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before slurm.conf names the program. slurmd runs it anew each time, so nothing is restarted for it."""
+    """Install the program before slurm.conf names it. slurmd starts it for each check, so no restart is needed."""
     if own := files_of(cluster, node, "health"):
         files.put(name="Health check", files=own)

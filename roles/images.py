@@ -1,4 +1,4 @@
-"""Container images that nodes fetch by themselves."""
+"""Container images that a timer fetches on nodes."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,13 +8,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has images."""
+    """On nodes for which the inventory has images."""
     return bool(images_for(cluster, node))
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """A timer that starts the fetching at once and beside all else: an apply does not wait for gigabytes."""
+    """Start the timer, which fetches the images in the background, so that an apply does not wait for gigabytes."""
     own = files_of(cluster, node, "images")
     files.put(name="Images", files=own)
     if own:

@@ -1,4 +1,4 @@
-"""A job's surroundings on its node: variables, a private /tmp, /dev/shm without files of earlier jobs."""
+"""The environment of jobs on a node: variables, a private /tmp, and /dev/shm without files of earlier jobs."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -15,7 +15,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before slurm.conf names the programs: without its prolog a node would be drained. slurmd reads none of it."""
+    """Install prolog and epilog before slurm.conf names them: slurmd would drain the node without them."""
     if tops := directories(cluster, node):
         files.put(name="Directories of jobs", directories=tops)
     if own := files_of(cluster, node, "jobs"):

@@ -1,4 +1,4 @@
-"""Variables that every login shell gets."""
+"""Variables of login shells."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,5 +9,5 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Shells that are open keep what they have."""
+    """Install the variables. Open shells are not changed."""
     files.put(name="Variables of logins", files=files_of(cluster, node, "login"))

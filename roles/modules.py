@@ -1,4 +1,4 @@
-"""Environment modules by Lmod: the module files of the inventory, in login shells and in batch jobs."""
+"""Environment modules with Lmod: the module files of the inventory, for login shells and batch jobs."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,11 +8,11 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has modules."""
+    """On nodes for which the inventory has modules."""
     return modules_for(cluster, node) is not None
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Lmod comes with the packages; shells that are open see a changed module file at their next `module load`."""
+    """Install the module files; open shells read a changed one at the next `module load`. Lmod is a package."""
     files.put(name="Modules", files=files_of(cluster, node, "modules"))

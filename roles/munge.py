@@ -1,4 +1,4 @@
-"""munge: the one key by which the cluster's daemons know each other."""
+"""munge: the key with which the cluster's daemons authenticate each other."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -12,20 +12,20 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 
 def takes(cluster: Cluster, node: Node) -> bool:
-    """On all of these but the first controller."""
+    """On all nodes with a part of Slurm except the first controller."""
     return applies(cluster, node) and not is_first_controller(cluster, node)
 
 
 @where(is_first_controller)
 def make(cluster: Cluster, node: Node) -> None:
-    """On the controller: make the key, unless there is one."""
+    """Create the key on the first controller, unless it exists, and start munge."""
     munge.key(name="Munge key")
     _run(cluster, node)
 
 
 @where(takes)
 def share(cluster: Cluster, node: Node) -> None:
-    """On everybody else: have the controller's."""
+    """Copy the controller's key to all other nodes, and start munge."""
     munge.key(name="Munge key", source=cluster.controllers[0].name)
     _run(cluster, node)
 

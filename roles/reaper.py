@@ -1,4 +1,4 @@
-"""Ends processes that users have left where they should not be: outside of jobs, and VS Code's servers."""
+"""Timers that end processes of users outside of jobs, and VS Code servers."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,16 +8,16 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has something to end."""
+    """On nodes for which the inventory has such a timer."""
     return bool(kinds(cluster, node))
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """A program and its timers; a run reads its settings itself."""
+    """Install the program and start its timers. Each run reads the settings, so they need no restart."""
     files.put(name="Reaper", files=files_of(cluster, node, "reaper"))
     here = kinds(cluster, node)
-    # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it
+    # one call a line, because pyinfra identifies an operation by its line, and nodes have different timers
     if "strays" in here:
         timer = units_of("strays")[1]
         service.timer(name="Reaper timer", path=timer)

@@ -1,4 +1,4 @@
-"""No reboot under running jobs: `reboot` and the like look for jobs first, and unattended-upgrades leaves it alone."""
+"""Prevent reboots while jobs run: `reboot` and similar commands check for jobs; unattended-upgrades never reboots."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -8,11 +8,11 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where jobs run."""
+    """On nodes that run jobs, if the inventory asks for the guard."""
     return guards(cluster, node)
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Files that are read when they are needed."""
+    """Install the commands and apt's setting; no service reads them."""
     files.put(name="Reboot guard", files=files_of(cluster, node, "reboot"))

@@ -1,4 +1,4 @@
-"""Repositories of packages that something on the node uses, before any package is installed."""
+"""Package repositories that a node needs, before any package is installed."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,7 +9,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """apt reads them once, when they or their keys have changed."""
+    """Install the sources; run `apt-get update` only if they or their keys have changed."""
     own = files_of(cluster, node, "repositories")
     if own:
         files.put(name="Package sources", files=own)

@@ -10,7 +10,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Nothing where the inventory has no such policy. No session ends because of it."""
+    """Install the limits that the inventory has, if any. No session is ended."""
     if own := files_of(cluster, node, "sessions"):
         files.put(name="Sessions", files=own)
     if paths := watched(cluster, node):

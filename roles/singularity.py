@@ -1,4 +1,4 @@
-"""Singularity (Apptainer), for nodes on which people run and build images."""
+"""Singularity (Apptainer), on nodes where users run and build images."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,13 +9,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has Singularity."""
+    """On nodes for which the inventory has Singularity."""
     return singularity_on(cluster, node) is not None
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The package, if no repository has it; its settings; numbers for those who build images."""
+    """Install the package, if no repository has it, its settings, and subordinate uids for users who build images."""
     if file := fetched_for(cluster, node):
         packages.fetched(name="Singularity", package=PACKAGE, url=file.url, sha256=file.sha256)
     files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))

@@ -1,4 +1,4 @@
-"""Slurm's configuration, on the nodes that hold it as files; the others ask the controller for it."""
+"""Slurm's configuration, on the nodes that have it as files. Other nodes get it from the controller."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -16,14 +16,14 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def version(cluster: Cluster, node: Node) -> None:
-    """Before anything: a node with a Slurm of another release is left as it is."""
+    """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
 
 
 @where(has_files)
 def keep(cluster: Cluster, node: Node) -> None:
-    """First of all, on the nodes that hold the configuration: a change that would end jobs is refused."""
+    """Refuse a change that would end jobs, before any change, on the nodes with configuration files."""
     slurm.refuse_job_loss(
         name="Running jobs",
         files=files_of(cluster, node, "slurm"),
@@ -35,9 +35,9 @@ def keep(cluster: Cluster, node: Node) -> None:
 
 @where(has_files)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before any daemon reads it: all controllers have the same files when the first one reads them.
+    """Install the configuration before any daemon reads it, so that all controllers have the same files.
 
-    The first controller comes before the others: if it refuses the files, no other node gets them.
+    The first controller is first: if it refuses the files, no other node gets them.
     """
     wanted = files_of(cluster, node, "slurm")
     first = cluster.controllers[0]

@@ -1,4 +1,4 @@
-"""Labs' spaces, homes and people's own folders, where they lie; and the variables that name them."""
+"""Spaces of labs, homes and folders of users, on the nodes with their disks; and the variables with their paths."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -11,7 +11,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """After the node's own disks are there, and never on what it mounts from others: a server may be away."""
+    """Create them after the node's disks are mounted, and never on mounts of other servers, which may be down."""
     files.put(name="Variables of spaces", files=files_of(cluster, node, "spaces"))
     if needed := needed_for(cluster, node):
         mounts.made_by_others(name="Mounts of the site", mounts=needed)

@@ -1,4 +1,4 @@
-"""sshd's settings: passwords or not, agents, variables that clients may send; and the host keys of all nodes."""
+"""sshd's settings (passwords, agents, variables of clients), and the host keys of all nodes."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -10,7 +10,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """A drop-in, which sshd reads again without ending anybody's session; then what ssh checks other nodes by."""
+    """Install sshd's drop-in, which a reload reads without ending sessions, then the known host keys of all nodes."""
     own = files_of(cluster, node, "ssh")
     files.put(name="SSH", files=own)
     service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in own])

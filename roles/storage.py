@@ -1,4 +1,4 @@
-"""The cluster's storage: directories behind exports on the servers, mounts and /srv links on those who use them."""
+"""The cluster's storage: exported directories on servers, mounts and links below /srv on clients."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.storage import (
@@ -23,14 +23,14 @@ def serves(cluster: Cluster, node: Node) -> bool:
 
 @where(serves)
 def serve(cluster: Cluster, node: Node) -> None:
-    """On the server, when its disks are there: the directories behind the exports; those of spaces have their own."""
+    """Create the exported directories on a server, after its disks are mounted; the role spaces creates spaces."""
     if stand_ins := stand_ins_for(cluster, node):
         mounts.mounted(name="Stand-in disks", mounts=stand_ins)
     files.put(name="Exports", directories=exported_for(cluster, node))
 
 
 def use(cluster: Cluster, node: Node) -> None:
-    """On everybody else: mounts, links, and directories of the node's own. No server is waited for, but for Slurm's."""
+    """Set mounts, links and local directories of a node. Only the server of Slurm's state must answer."""
     if wanted := mounts_for(cluster, node):
         mounts.mounted(name="Mounts", mounts=wanted)
     files.put(name="Own directories", directories=local_for(cluster, node))
@@ -38,6 +38,6 @@ def use(cluster: Cluster, node: Node) -> None:
 
 
 def look(cluster: Cluster, node: Node) -> None:
-    """When all else is done: what is mounted can be used, or is named. The look makes mounts that wait for one."""
+    """Fail with the mounts that do not answer; late, to delay no other step. The check triggers automounts."""
     if wanted := used_for(cluster, node):
         mounts.answering(name="Storage", mounts=wanted)

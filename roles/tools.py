@@ -1,4 +1,4 @@
-"""Small programs of ours for the people of a cluster, such as `sbash` and `gpu_usage`."""
+"""gpupool's commands for users of a cluster, such as `sbash` and `gpu_usage`."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -9,13 +9,13 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """Where the inventory has any of them."""
+    """On nodes for which the inventory has commands."""
     return any(files_of(cluster, node, "tools"))
 
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The tools that the inventory has here. The queue's socket waits; its service runs while somebody asks."""
+    """Install the commands, and start the queue's socket, which starts its service on demand."""
     own = files_of(cluster, node, "tools")
     files.put(name="Tools", files=own)
     if shares_queue(cluster, node):

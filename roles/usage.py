@@ -1,4 +1,4 @@
-"""Nightly work on storage: how much is where, old files that go, folders that do not belong."""
+"""Nightly timers on storage: count usage, remove old files, list directories that do not belong."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -10,12 +10,12 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Timers where the inventory asks for them."""
+    """Install the program and start the timers that the inventory has."""
     own = files_of(cluster, node, "usage")
     paths = [file.path for file in own]
     if own:
         files.put(name="Usage", files=own)
-    # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it
+    # one call a line, because pyinfra identifies an operation by its line, and nodes have different timers
     if (timer := TIMERS["count"]) in paths:
         service.timer(name="Usage timer", path=timer)
     if (timer := TIMERS["purge"]) in paths:

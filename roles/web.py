@@ -1,4 +1,4 @@
-"""A web server with pages for people of the cluster."""
+"""A web server with pages for users of the cluster."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -14,6 +14,6 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Pages are read anew for each visitor; only settings are worth a reload, which interrupts no answer."""
+    """Install pages and settings. nginx reads pages for each request; only changed settings need a reload."""
     files.put(name="Pages", files=files_of(cluster, node, "web"))
     service.running(name="Web server", unit="nginx", reload_if=[CONF])

@@ -1,4 +1,4 @@
--- The module file of Lmod after its table `module`, which gpupool makes of the inventory.
+-- A module file of Lmod: applies the table `module` above, which gpupool writes from the inventory.
 whatis("Name: " .. module.name)
 if module.about then
   whatis("Description: " .. module.about)

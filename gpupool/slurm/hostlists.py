@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
 
-#: The largest number of names that a host list may stand for; a longer one is a mistake, and would take all memory.
+#: The maximum number of names of a host list. A longer list is a mistake and would need too much memory.
 MOST = 100_000
 _WORD = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
-# a number of more digits is no count of nodes: the digits before it belong to the name
+# the last nine digits at most: a longer number is not the number of a node, so its first digits belong to the name
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL)
 _NUMBERS = re.compile(r"([0-9]{1,18})")
-_Range = tuple[str, str]  # its first and its last number, as they are written
+_Range = tuple[str, str]  # the first and the last number, with leading zeros
 
 
 def expand(text: str) -> list[str]:
-    """Return the names of a host list in its own order; none of an empty one.
+    """Return the names of a host list in its order; none for an empty list.
 
-    A number has as many digits as the first one of its range. ValueError if it is not a host list, or one of more
-    than `MOST` names.
+    Numbers have as many digits as the first number of their range. ValueError if the text is not a host list, or has
+    more than `MOST` names.
     """
     if not text:
         return []
@@ -40,7 +40,7 @@ def expand(text: str) -> list[str]:
 
 
 def expanded(text: str) -> list[str]:
-    """Return the names of a host list; of any other text, such as a line that an admin wrote by hand, the text."""
+    """Return the names of a host list; any other text, such as an admin's invalid line, is returned as one name."""
     try:
         return expand(text)
     except ValueError:
@@ -48,11 +48,11 @@ def expanded(text: str) -> list[str]:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Return names as a host list that `expand`, and Slurm, read in this very order.
+    """Return names as a host list that `expand` and Slurm read in the same order.
 
-    Brackets are at the end of a name only: slurm.conf(5) accepts them nowhere else in NodeName.
+    Brackets are only at the end of a name: slurm.conf(5) accepts them nowhere else in NodeName.
     """
-    folded: list[tuple[str, list[_Range]]] = []  # the text before the numbers, and the ranges of these
+    folded: list[tuple[str, list[_Range]]] = []  # the text before the numbers, and their ranges
     for name in names:
         numbered = _NUMBERED.fullmatch(name)
         before, number = numbered.groups() if numbered else (name, "")
@@ -66,9 +66,9 @@ def fold(names: Iterable[str]) -> str:
 
 
 def fold_set(names: Iterable[str]) -> str:
-    """Return names as a host list that has each of them once.
+    """Return names as a host list without duplicates.
 
-    Numbered names come first, by the text around their numbers and then by these; the others keep their order.
+    Names with numbers are first, sorted by their text and then their numbers; the others keep their order.
     """
     once = dict.fromkeys(names)
     numbered = [name for name in once if _NUMBERED.fullmatch(name)]
@@ -76,7 +76,7 @@ def fold_set(names: Iterable[str]) -> str:
 
 
 def by_number(name: str) -> tuple[list[str | int], str]:
-    """Return the key that sorts names by their numbers: a2 comes before a10."""
+    """Return a key that sorts names by their numbers: a2 before a10."""
     parts = enumerate(_NUMBERS.split(name))
     return [int(part) if place % 2 else part for place, part in parts], name
 

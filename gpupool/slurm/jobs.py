@@ -1,7 +1,6 @@
-"""Jobs as slurmctld knows them: the one reader of squeue, as columns of text and as JSON, of all supported releases.
+"""Jobs in slurmctld: the parsers of squeue's output, as columns of text and as JSON, of all supported releases.
 
-`scontrol show job` is not read: it prints the name of a job with the newlines that a user wrote into it, so that a name
-can pass for any other key.
+`scontrol show job` is not used: it prints newlines in the name of a job, so a user could fake any other key.
 """
 
 import json
@@ -13,9 +12,9 @@ from gpupool.slurm import records, tres
 from gpupool.slurm.hostlists import expand
 from gpupool.slurm.times import NO_MOMENT
 
-#: The states of a job that has its nodes, its last processes included.
+#: The states of a job that occupies its nodes, until its last process has ended.
 ON_NODES = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SIGNALING", "STOPPED")
-# squeue's letters for the columns that `read` knows; none is text that a user writes as they like
+# squeue's letters for the columns that `read` knows; none has free text of users
 _COLUMNS = {
     "%i": "id", "%T": "state", "%u": "user", "%a": "account", "%q": "qos", "%P": "partitions", "%N": "nodes",
     "%n": "needs", "%e": "ends", "%l": "limit",
@@ -24,10 +23,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A job, one task of an array, or the pending rest of an array, with what was asked for of squeue's columns.
+    """A job, a task of an array, or the pending tasks of an array, with the requested columns of squeue.
 
-    `nodes` it has, `needs` are those that it named when it was submitted. `ends` is `2026-11-23T16:00:00`, or "" for a
-    job without a time limit. `limit` is the time limit as Slurm prints it (`times.seconds`).
+    `nodes` are allocated, `needs` were requested by name. `ends` is such as `2026-11-23T16:00:00`, or "" for a job
+    without a time limit. `limit` is the time limit in Slurm's form (`times.seconds`).
     """
 
     id: str
@@ -43,9 +42,9 @@ class Job:
 
 
 def read(answer: str, columns: str) -> list[Job]:
-    """Return the jobs of `squeue -h -o COLUMNS`, such as `%i|%u|%N`; other lines are left out.
+    """Return the jobs in the output of `squeue -h -o COLUMNS`, such as `%i|%u|%N`; other lines are skipped.
 
-    ValueError where a column of nodes is not a host list.
+    ValueError if a column of nodes is not a host list.
     """
     keys = [_COLUMNS[column] for column in columns.split("|")]
     rows = [line.split("|") for line in answer.split("\n")]
@@ -69,9 +68,9 @@ def _job(row: Mapping[str, str]) -> Job:
 
 
 class Entry:
-    """One job of `squeue --json`, which may be the many pending tasks of an array.
+    """A job of `squeue --json`, which may be all pending tasks of an array.
 
-    KeyError, TypeError or ValueError where a field is missing or has another form than in the supported releases.
+    KeyError, TypeError or ValueError if a field is missing or has another form than in the supported releases.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -83,9 +82,9 @@ class Entry:
         return "" if value is None else str(value)
 
     def number(self, key: str) -> int | None:
-        """Return a number; None where it is not set or infinite.
+        """Return a number; None if it is not set or infinite.
 
-        Releases write it plain (22.05) or as an object of `set`, `infinite` and `number`.
+        Slurm 22.05 prints a plain number, later releases an object with `set`, `infinite` and `number`.
         """
         value = self.fields[key]
         if type(value) is int:
@@ -101,7 +100,7 @@ class Entry:
         return int(value)
 
     def flag(self, key: str) -> bool:
-        """Return a field that is true or false, which some releases write as 0 or 1."""
+        """Return a boolean field, which some releases print as 0 or 1."""
         value = self.fields[key]
         if value not in (True, False, 0, 1):
             raise TypeError(f"{key} is neither true nor false: {value!r}")
@@ -109,31 +108,31 @@ class Entry:
 
     @property
     def states(self) -> frozenset[str]:
-        """The words of its state: one text in 22.05, a list from 23.02 on."""
+        """The flags of its state: one text in 22.05, a list from 23.02 on."""
         states = self.fields["job_state"]
         return frozenset([states] if isinstance(states, str) else states)
 
     @property
     def name(self) -> str:
-        """The name of the job for scontrol: `12_3` for a task of an array; the number alone would mean all tasks."""
+        """The job's id for scontrol: `12_3` for a task of an array, because `12` would be all its tasks."""
         array, task = self.number("array_job_id"), self.number("array_task_id")
         return f"{array}_{task}" if array and task is not None else self.text("job_id")
 
     @property
     def asks(self) -> dict[str, float]:
-        """The TRES that it asks for, memory in MiB."""
+        """The requested TRES, memory in MiB."""
         return tres.read(self.text("tres_req_str"))
 
     @property
     def has(self) -> dict[str, float]:
-        """The TRES that it has, memory in MiB."""
+        """The allocated TRES, memory in MiB."""
         return tres.read(self.text("tres_alloc_str"))
 
     @property
     def tasks(self) -> int:
-        """How many pending tasks it stands for: `2-5,9%2` and `0-8:4` are 5 and 3; 1 for a task or a job alone.
+        """The number of its pending tasks: `2-5,9%2` has 5, `0-8:4` has 3; 1 for a task or a job without an array.
 
-        Slurm cuts long texts off with dots; the rest counts.
+        Slurm cuts long texts off with dots; only the tasks before the dots are counted.
         """
         if self.number("array_task_id") is not None:
             return 1
@@ -148,7 +147,7 @@ class Entry:
 
     @property
     def tasks_at_once(self) -> int:
-        """How many of its pending tasks may run at once: `2-5,9%2` are 2."""
+        """The number of its pending tasks that may run at the same time: 2 for `2-5,9%2`."""
         most = self._array.partition("%")[2]
         return min(self.tasks, int(most)) if most.isdecimal() and int(most) else self.tasks
 
@@ -158,5 +157,5 @@ class Entry:
 
 
 def entries(answer: str) -> list[Entry]:
-    """Return the jobs of `squeue --json`; ValueError, KeyError, TypeError or AttributeError for any other text."""
+    """Return the jobs in the output of `squeue --json`; ValueError, KeyError, TypeError or AttributeError else."""
     return [Entry(dict(job)) for job in json.loads(answer)["jobs"]]

@@ -1,4 +1,4 @@
-"""Nodes as slurmctld knows them: the one reader of `scontrol show node`, of all supported releases."""
+"""Nodes in slurmctld: the parser of `scontrol show node` of all supported releases."""
 
 import re
 from collections.abc import Mapping
@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 
 from gpupool.slurm import records, tres
 
-#: Begins the reason of each drain that is ours; the work that drains comes next, such as maintain or health.
+#: Begins the reason of each drain by gpupool; the work is next, such as maintain or health.
 OURS = "gpupool: "
 _FREE = {
-    "OS": ("RealMemory",),  # from the node's own kernel
+    "OS": ("RealMemory",),  # text of the node's kernel
     "Reason": ("Comment", "Extra", "InstanceId", "InstanceType", "ReservationName"),
     "Comment": ("Extra", "InstanceId", "InstanceType", "ReservationName"),
     "Extra": ("InstanceId", "InstanceType", "ReservationName"),
 }
 _REASON = re.compile(r"(.*?)(?: \[([^@\]\s]+)@[^\]]*\])?", re.DOTALL)
 _WORD = re.compile(r"([A-Z_]*)(.*)", re.DOTALL)
-# what a sign after a state means: sinfo(1), NODE STATE CODES
+# the meaning of a sign after a state: sinfo(1), NODE STATE CODES
 _SIGNS = {
     "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
     "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
 }  # fmt: skip
-# other words for the same
-_CALLED = {
+# other names of flags
+_ALIASES = {
     "DRAINED": "DRAIN", "DRAINING": "DRAIN", "FAILING": "FAIL", "MAINT": "MAINTENANCE", "INVAL": "INVALID_REG",
 }  # fmt: skip
 _SILENT = frozenset(("NOT_RESPONDING", "UNKNOWN"))
@@ -34,11 +34,11 @@ _CLOSED = frozenset(("RESERVED", "POWER_DOWN", "POWER_DRAIN", "POWER_UP", "POWER
 
 @dataclass(frozen=True)
 class NodeState:
-    """A node as slurmctld has it: the flags of its state, why it is drained and who did that, what it registered with.
+    """A node in slurmctld: the flags of its state, reason and user (`by`) of its drain, and its registered hardware.
 
-    A flag has one name, whatever the release calls it; a node without a state has UNKNOWN. `booted` and `started`
-    (slurmd's start) are Slurm's words for the times, "None" or "" before the first. `memory` is in MiB, `version`
-    slurmd's. `fields` are all that scontrol shows.
+    A flag has the same name for all releases; a node without a state has UNKNOWN. `booted` and `started` (slurmd's
+    start) are times in Slurm's form, "None" or "" before the first. `memory` is in MiB, `version` is slurmd's. `fields`
+    are all fields that scontrol shows.
     """
 
     flags: frozenset[str]
@@ -54,7 +54,7 @@ class NodeState:
 
     @property
     def drained(self) -> bool:
-        """Whether no new job starts there because of a drain, an admin's or ours."""
+        """Whether it is drained, by an admin or by gpupool, so that no new job starts there."""
         return "DRAIN" in self.flags
 
     @property
@@ -113,17 +113,17 @@ class NodeState:
         return tres.read(self.fields[key])
 
     def is_ours(self, work: str) -> bool:
-        """Return whether this work of ours has drained it, as root, and no admin since."""
+        """Return whether this work of gpupool has drained it, as root, and no admin has changed the reason since."""
         return self.drained and self.by == "root" and self.reason.startswith(reason_of(work))
 
 
 def reason_of(work: str) -> str:
-    """Return how the reason of a drain by a work of ours begins: `gpupool: maintain: `."""
+    """Return the beginning of the reason of a drain by a work of gpupool: `gpupool: maintain: `."""
     return f"{OURS}{work}: "
 
 
 def read(answer: str | bytes) -> dict[str, NodeState]:
-    """Return nodes by their names in Slurm from `scontrol show node`, with or without `-o`."""
+    """Return the nodes in the output of `scontrol show node`, with or without `-o`, by their names in Slurm."""
     states: dict[str, NodeState] = {}
     for record in records.read(answer, "NodeName", _FREE):
         states.setdefault(record["NodeName"], state(record))
@@ -131,7 +131,7 @@ def read(answer: str | bytes) -> dict[str, NodeState]:
 
 
 def state(record: Mapping[str, str]) -> NodeState:
-    """Return a node from what scontrol shows of it, by keys."""
+    """Return a node from its fields in scontrol's output."""
     reason = _REASON.fullmatch(_value(record, "Reason"))
     return NodeState(
         flags=_flags(record.get("State", "")),
@@ -152,7 +152,7 @@ def _flags(text: str) -> frozenset[str]:
     flags: set[str] = set()
     for word in text.split("+"):
         name, signs = _WORD.fullmatch(word).groups()  # type: ignore[union-attr]
-        flags |= {_CALLED.get(name, name), *(_SIGNS[sign] for sign in signs if sign in _SIGNS)}
+        flags |= {_ALIASES.get(name, name), *(_SIGNS[sign] for sign in signs if sign in _SIGNS)}
     return frozenset(flags - {""}) or frozenset(("UNKNOWN",))
 
 

@@ -1,9 +1,9 @@
-"""Records of `Key=value` words: what `scontrol show` prints, on one line each (`-o`) or on many, and slurm.conf.
+"""Records of `Key=value` words: the output of `scontrol show`, with one line for each (`-o`) or many, and slurm.conf.
 
-Slurm prints values as they are, blanks included. Free text (a reason, a comment) may hold ` State=IDLE`, so a reader
-names the keys of free text, and which keys scontrol prints after each. In the many-line form free text goes to the end
-of its line. Of a key that comes twice the first counts, for free text comes after what it could imitate. scontrol
-prints the newlines of a comment: in the one-line form the rest of its record is lost, so gpupool asks for many lines.
+Slurm does not quote values. Free text (a reason, a comment) may contain ` State=IDLE`, so a parser names the keys of
+free text, and the keys that scontrol prints after each. In the many-line form free text extends to the end of its line.
+If a key occurs twice, the first one counts, because free text is after the keys that it could fake. scontrol prints the
+newlines of a comment. In the one-line form they cut off the record, so gpupool uses the many-line form.
 """
 
 import re
@@ -16,19 +16,19 @@ _KEY = re.compile(r"(?:^|\s+)([A-Za-z][\w:/-]*)=", re.ASCII)
 
 
 def read(answer: str | bytes, head: str, free: FreeText) -> list[dict[str, str]]:
-    """Return the records of an answer of scontrol, each of which begins with the key `head`.
+    """Return the records in scontrol's output, each of which begins with the key `head`.
 
     Bytes that are not UTF-8 become the replacement character. Only a newline ends a line.
     """
     text = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
     lines = text.split("\n")
-    # in the many-line form no free text is on the first line: a newline in free text does not make it that form
+    # the second line of the many-line form is indented, and its first line has no free text, which may have a newline
     if not "".join(lines[1:2]).startswith("   ") or free.keys() & pairs(lines[0]).keys():
         return [_words(line, free, to_the_end=False) for line in lines if line.startswith(f"{head}=")]
     records: list[dict[str, str]] = []
     before = ""
     for line in lines:
-        # within a record such a line is a part of a value: an empty line is between two records
+        # only after an empty line: within a record such a line is a part of a value
         if line.startswith(f"{head}=") and not before:
             records.append(_words(line, free, to_the_end=True))
         elif line.startswith("   ") and records:
@@ -38,12 +38,12 @@ def read(answer: str | bytes, head: str, free: FreeText) -> list[dict[str, str]]
 
 
 def pairs(line: str) -> dict[str, str]:
-    """Return the words of a line of slurm.conf; a value goes on, with its blanks, up to the next key."""
+    """Return the keys and values of a line of slurm.conf; a value extends, with its blanks, to the next key."""
     return _words(line, {}, to_the_end=False)
 
 
 def names(value: str) -> tuple[str, ...]:
-    """Return the names of a value such as `a,b`; none of Slurm's words for an empty one."""
+    """Return the names in a value such as `a,b`; none for Slurm's words for an empty value."""
     return () if value in ("(null)", "None", "N/A") else tuple(filter(None, value.split(",")))
 
 

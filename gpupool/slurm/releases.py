@@ -1,18 +1,18 @@
-"""Slurm's releases in order, those that gpupool supports, and the release that brought each ability.
+"""Slurm's releases in order, the supported ones, and the first release with each ability.
 
-The section "Adding a release of Slurm" of docs/roles/slurm.md lists what to do for another one.
+The section "Adding a release of Slurm" of docs/roles/slurm.md has a checklist.
 """
 
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-#: Slurm's releases since the oldest that a supported one takes over from, oldest first.
+#: Slurm's releases, oldest first, from the oldest whose state a supported release can read.
 RELEASES = ("21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 
 #: The releases that `slurm.version` of an inventory may name.
 Supported = Literal["22.05", "24.11", "26.05"]
 SUPPORTED: tuple[Supported, ...] = get_args(Supported)
-#: The release of an inventory that names none.
+#: The release of an inventory without `slurm.version`.
 DEFAULT: Supported = "24.11"
 #: The suite of Debian that ships each supported release.
 SUITES: Mapping[Supported, str] = {"22.05": "bookworm", "24.11": "trixie", "26.05": "sid"}
@@ -68,13 +68,13 @@ SINCE: Mapping[Ability, str] = {
 
 
 def number(release: str) -> tuple[int, int]:
-    """Return the year and the month of a release, by which releases compare. ValueError if it has another form."""
+    """Return year and month of a release, for comparisons; ValueError if it has another form."""
     year, month = release.split(".")
     return int(year), int(month)
 
 
 def within(release: str, since: str, before: str) -> bool:
-    """Return whether a release is `since` or newer, and older than `before`. Empty: no such bound."""
+    """Return whether a release is `since` or newer, and older than `before`; "" is no bound."""
     return (not since or number(since) <= number(release)) and (not before or number(release) < number(before))
 
 
@@ -89,12 +89,12 @@ def first_supported(ability: Ability) -> Supported:
 
 
 def cgroup_plugin(release: str) -> str:
-    """Return the value of CgroupPlugin for nodes with version 2 of control groups."""
+    """Return the value of CgroupPlugin for nodes with cgroup v2."""
     return "cgroup/v2" if has(release, "cgroup/v2 by name") else "autodetect"
 
 
 def namespace_plugin(release: str) -> tuple[str, str]:
-    """Return the key of slurm.conf, and its value, that give each job a /tmp for itself."""
+    """Return the key of slurm.conf, and its value, for a private /tmp of each job."""
     if has(release, "NamespaceType"):
         return "NamespaceType", "namespace/tmpfs"
     return "JobContainerType", "job_container/tmpfs"

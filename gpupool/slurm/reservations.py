@@ -1,4 +1,4 @@
-"""Reservations as slurmctld knows them: the one reader of `scontrol show reservation`, of all supported releases."""
+"""Reservations in slurmctld: the parser of `scontrol show reservation` of all supported releases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ _PURGE = "PURGE_COMP"
 
 @dataclass(frozen=True)
 class Reservation:
-    """A reservation: the present time of it, or the next one; durations in seconds, GPUs by type ("" for all).
+    """A reservation with its present or next period; durations in seconds, GPUs by type ("" for all).
 
-    `free_after` is how long it may be without a job before it ends, 0 for no such limit. Moments are in the time zone
-    in which scontrol ran.
+    `free_after`: seconds without a job after which it ends; 0 if it does not. Times are in the time zone in which
+    scontrol ran.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Reservation:
 def read(answer: str | bytes, zone: tzinfo | None = None) -> dict[str, Reservation]:
     """Return reservations by name from `scontrol show reservation`, with or without `-o`.
 
-    `zone` is the time zone in which it ran. ValueError or KeyError where a field is missing or cannot be read.
+    `zone` is the time zone in which it ran. ValueError or KeyError if a field is missing or invalid.
     """
     found: dict[str, Reservation] = {}
     for record in records.read(answer, "ReservationName", _FREE):

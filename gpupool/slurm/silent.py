@@ -1,4 +1,4 @@
-"""What Slurm's commands print when slurmctld does not answer: they have no exit status for it.
+"""Slurm's messages when slurmctld does not answer: its commands have no exit code for that.
 
 The sentences are those of slurm_strerror (src/common/slurm_errno.c) and of the C library, in the locale C.
 """
@@ -11,6 +11,6 @@ _SENTENCES = (
 
 
 def slurmctld_is_silent(errors: str) -> bool:
-    """Return whether a command of Slurm, by the last line of its standard error, failed because of no answer."""
+    """Return whether slurmctld did not answer, by the last line of a Slurm command's standard error."""
     lines = errors.strip().splitlines()
     return bool(lines) and any(sentence in lines[-1] for sentence in _SENTENCES)

@@ -28,7 +28,7 @@ def _read(text: str) -> Mapping[str, float]:
 
 
 def amount(name: str, text: str) -> float:
-    """Return the amount of one TRES, in MiB if it is memory; ValueError where it is not one."""
+    """Return the amount of one TRES, in MiB for memory; ValueError if the text is not an amount."""
     match = _AMOUNT.fullmatch(text.upper())
     if not match or (match[2] and name not in ("mem", "vmem")):
         raise ValueError(f"{name}={text[:40]!r} is not an amount of a TRES")
@@ -36,7 +36,7 @@ def amount(name: str, text: str) -> float:
 
 
 def gpus(amounts: Mapping[str, float]) -> dict[str, int]:
-    """Return how many GPUs amounts have of each type; "" has all of them, of whatever type."""
+    """Return the number of GPUs by type in amounts of TRES; "" is the total of all types."""
     return {
         name.removeprefix(_GPU).removeprefix(":"): int(count)
         for name, count in amounts.items()
@@ -45,7 +45,7 @@ def gpus(amounts: Mapping[str, float]) -> dict[str, int]:
 
 
 def gpus_of_gres(text: str) -> dict[str, int]:
-    """Return how many GPUs a node has of each type, from its Gres; "" has those without a type."""
+    """Return the number of GPUs by type from a node's Gres; "" is the type of GPUs without one."""
     # gpu:a40:8(S:0-1),gpu:2,shard:4
     counts: dict[str, int] = {}
     for word in text.split(","):

@@ -143,18 +143,18 @@ def _options(old: str, new: str) -> set[str]:
 
 
 def _names(key: str, options: set[str]) -> Iterable[str]:
-    """Return the names that a changed key may have in the table: one for each changed option, or else the key."""
+    """Return the names of a changed key in the table: one for each changed option, or else the key."""
     return [f"{key}:{option}" for option in sorted(options)] or [key]
 
 
 def _has_options(file: str, place: Place, release: str) -> bool:
-    """Return whether the table tells options of a key apart."""
+    """Return whether the options of a key have separate rows in the table."""
     return (file, place.section, place.key.lower()) in _with_options(release)
 
 
 @cache
 def _with_options(release: str) -> frozenset[tuple[str, str, str]]:
-    """Return the keys that have options of their own in the table, with file and section."""
+    """Return the keys whose options have separate rows in the table, with file and section."""
     return frozenset((file, section, key.partition(":")[0]) for file, section, key in _table(release) if ":" in key)
 
 

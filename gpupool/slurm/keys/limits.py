@@ -29,12 +29,12 @@ _KINDS = {
     **dict.fromkeys(("GraceTime", "PreemptExemptTime"), "seconds"),
     "Fairshare": "share",
 }
-# What Slurm has where nobody said anything else, other than "no limit".
+# Slurm's defaults that are not "no limit"
 _DEFAULTS: dict[str, Value] = {
     "Priority": 0, "UsageFactor": 1.0, "GraceTime": 0, "PreemptMode": "cluster", "Fairshare": 1, "AdminLevel": "None",
 }  # fmt: skip
 
-#: What a QoS, and what an association (of an account or a user), may have; both read and written.
+#: The fields of a QoS, and of an association (of an account or a user), that gpupool reads and writes.
 QOS_FIELDS = (
     "Priority", "GraceTime", "Preempt", "PreemptMode", "PreemptExemptTime", "Flags", "UsageFactor", "UsageThres",
     "LimitFactor", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpJobsAccrue", "GrpSubmit", "GrpWall",
@@ -48,32 +48,32 @@ ASSOC_FIELDS = (
     "MinPrioThresh", "QOS", "DefaultQOS",
 )  # fmt: skip
 
-#: What sacctmgr calls a field when it sets it, where it prints it under another name.
+#: sacctmgr's names for setting fields that it prints under other names.
 SET_AS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 
 
 def parse(field: str, given: object) -> Value:
-    """Return the one form of a value, given as sacctmgr's text or as a plain Python value. ValueError in words."""
+    """Return the normal form of a value, given as sacctmgr's text or as a Python value; ValueError if invalid."""
     kind = _KINDS.get(field)
     if kind is None:
-        raise ValueError(f"{field} is no field of Slurm's accounting that is known here")
+        raise ValueError(f"{field} is not a known field of Slurm's accounting")
     if given is None or given in ("", -1, "-1"):
         empty: Value = {} if kind == "tres" else [] if kind == "names" else None
         return _DEFAULTS.get(field, empty)
     try:
         return _parse(kind, given)
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(f"{field}: {given!r} is no value that Slurm's accounting can have there") from None
+        raise ValueError(f"{field}: {given!r} is not a valid value in Slurm's accounting") from None
 
 
 def write(field: str, wanted: Value, now: Value = None) -> str:
-    """Return what stands after `field=` in a sacctmgr command that turns `now` into `wanted`."""
+    """Return the text after `field=` in a sacctmgr command that changes `now` to `wanted`."""
     kind = _KINDS[field]
     if kind == "tres":
         after = wanted if isinstance(wanted, Mapping) else {}
-        # a TRES that nobody names stays as it is: those that go away have to be named too
-        gone = {name: -1 for name in (now if isinstance(now, Mapping) else {}) if name not in after}
-        return ",".join(f"{name}={number}" for name, number in sorted({**after, **gone}.items()))
+        # sacctmgr does not change a TRES that is not named, so the removed ones are set to -1
+        removed = {name: -1 for name in (now if isinstance(now, Mapping) else {}) if name not in after}
+        return ",".join(f"{name}={number}" for name, number in sorted({**after, **removed}.items()))
     if isinstance(wanted, list) and wanted:
         return ",".join(wanted)
     if wanted is None or isinstance(wanted, list):

@@ -1,4 +1,4 @@
-"""The keys that Slurm's files and sacctmgr know, and those that gpupool reserves: the tables in this folder."""
+"""The tables in this folder: the keys of Slurm's files and of sacctmgr, and the keys that gpupool reserves."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from gpupool.slurm.releases import within
 
 @dataclass(frozen=True)
 class Key:
-    """A key as Slurm spells it, with the first release that knows it and the first that no longer does; empty: none.
+    """A key in Slurm's spelling. `since` is the first release that has it, `before` the first without it; "" if none.
 
-    `value` is the kind of its value: text, number, number from 0 to 2, ratio, yes or no. Of a QoS and of an association
-    it is the column that shows the value.
+    `value` is the kind of its value: text, number, number from 0 to 2, ratio, yes or no. For a QoS or an association it
+    is the column that shows the value.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Own:
-    """Why an inventory cannot set a key, or one option of its list: by the word that sets it, or by a reason."""
+    """A key, or an option of its list, that an inventory cannot set: `word` is the setting to use, `why` a reason."""
 
     option: str
     when: str

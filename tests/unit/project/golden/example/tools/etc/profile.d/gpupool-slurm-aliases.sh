@@ -1,5 +1,5 @@
 # Written by gpupool; changes made here are undone by the next apply.
-# Short names for questions to Slurm. Never in a loop, nor with watch: each asks the controller; gpu_usage does not.
+# Short names for Slurm commands. Do not use them in a loop or with watch: each asks the controller; gpu_usage does not.
 alias sqme='squeue --me --format="%.12i %.14P %.20j %.12u %.2t %.12M %.12l %.5C %.16b %R"'  # your jobs
 alias sqall='squeue --format="%.12i %.14P %.20j %.12u %.2t %.12M %.12l %.5C %.16b %R"'  # all jobs
 alias sqwait='squeue --states=PENDING --sort=-p --format="%.12i %.14P %.20j %.12u %.2t %.12M %.12l %.5C %.16b %R"'  # pending jobs, the first one first

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Written by gpupool; changes made here are undone by the next apply.
-# Prints how busy the GPUs of one's own running job are, as CSV. Takes the job's id.
+# Prints the utilization of the GPUs of a running job of the caller as CSV. $1 is the job's id.
 set -euo pipefail
 
 help() {
@@ -25,7 +25,7 @@ complain() {
   exit "${2:-1}"
 }
 
-# Runs as a step in the job: $1 seconds between two looks, $2 how many nodes the job has.
+# Runs as a step in the job: $1 seconds between two lines, $2 number of nodes of the job.
 watch_gpus() {
   local fields=index,timestamp,utilization.gpu,utilization.memory,memory.used,memory.total header=csv prefix=
   [[ -n ${CUDA_VISIBLE_DEVICES-} ]] || { echo "getUtilByJobId.sh: the job has no GPU on $SLURMD_NODENAME" >&2; exit 1; }

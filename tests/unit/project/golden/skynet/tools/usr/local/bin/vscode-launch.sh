@@ -1,7 +1,7 @@
 #!/bin/bash
 # Written by gpupool; changes made here are undone by the next apply.
-# A ProxyCommand of ssh: starts a job with an sshd of its user's, and pipes the connection to it. Takes options of
-# salloc as $SKY_VSC_LAUNCH or as arguments. The job ends with the connection.
+# A ProxyCommand of ssh: starts a job with an sshd that runs as the user, and pipes the connection to it. Options of
+# salloc come from $SKY_VSC_LAUNCH or the arguments. The job ends with the connection.
 set -euo pipefail
 key=$HOME/.ssh/gpupool-vscode
 
@@ -33,11 +33,11 @@ complain() {
   exit 1
 }
 
-# Runs as the job's step: $1 the port, $2 the host key. The session is a child of it, so it has the job's devices.
+# Runs as a step of the job: $1 port, $2 host key. The session is a child process of the step, so it has the job's GPUs.
 serve() {
   local name settings=()
   for name in CUDA_VISIBLE_DEVICES NV_GPU SCRATCH SLURMD_NODENAME SLURM_CPUS_ON_NODE SLURM_JOB_ID SLURM_JOB_NODELIST; do
-    # sshd gives its sessions nothing of its own environment
+    # sshd does not pass its environment to sessions
     [[ -z ${!name-} ]] || settings+=("\"$name=${!name}\"")
   done
   exec /usr/sbin/sshd -D -e -f /dev/null -p "$1" -o HostKey="$2" -o UsePAM=no -o PidFile=none -o LogLevel=ERROR \
@@ -45,13 +45,13 @@ serve() {
     -o 'Subsystem=sftp internal-sftp' -o "SetEnv ${settings[*]}"
 }
 
-# When connect ends: salloc gives the job back, and scancel does where salloc was killed, so is our parent no more.
+# Runs when connect ends: salloc ends the job; if salloc was killed and is no longer the parent, scancel does.
 give_back() {
   jobs -p | xargs -r kill 2>/dev/null || :
   (($(ps -o ppid= $$) == PPID)) || scancel --quiet "$SLURM_JOB_ID" || :
 }
 
-# Runs on the head within the allocation, on its one node: $SLURM_JOB_ID, $SLURM_JOB_NODELIST.
+# Runs on the head within the allocation of one node: reads $SLURM_JOB_ID and $SLURM_JOB_NODELIST.
 connect() {
   local port=$((20000 + SLURM_JOB_ID % 10000)) tries
   trap give_back EXIT
@@ -64,7 +64,7 @@ connect() {
     sleep 0.5
   done
   ((tries < 120)) || complain "$SLURM_JOB_NODELIST:$port does not answer"
-  # a command in the background would have no standard input
+  # a background command has no standard input
   exec 4<&0
   cat <&4 >&3 &
   local up=$!
@@ -80,12 +80,12 @@ esac
 options=("$@")
 if ((!$#)); then
   [[ -n ${SKY_VSC_LAUNCH-} ]] || complain "set SKY_VSC_LAUNCH, such as '--gpus=1 --cpus-per-task=6' (see --help)"
-  list=$(xargs -n1 printf '%s\n' <<<"$SKY_VSC_LAUNCH") || complain "SKY_VSC_LAUNCH has a quote without its end"
+  list=$(xargs -n1 printf '%s\n' <<<"$SKY_VSC_LAUNCH") || complain "SKY_VSC_LAUNCH has an unmatched quote"
   mapfile -t options <<<"$list"
 fi
 [[ -s $HOME/.ssh/authorized_keys ]] || complain "no key of yours is in ~/.ssh/authorized_keys: run ssh-copy-id first"
 if [[ ! -s $key ]]; then
-  # two at once: the first one's is kept, so that known_hosts holds
+  # if two start at once, the first key is kept, so that known_hosts remains valid
   ssh-keygen -q -t ed25519 -N '' -C vscode-launch.sh -f "$key.$$"
   ln "$key.$$" "$key" 2>/dev/null || :
   rm -f "$key.$$" "$key.$$.pub"

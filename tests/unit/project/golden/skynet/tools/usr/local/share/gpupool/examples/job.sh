@@ -8,8 +8,8 @@
 #SBATCH --cpus-per-task=7
 #SBATCH --gpus-per-node=1
 
-# A batch job: copy this file, change it, and run `sbatch job.sh`. Slurm reads #SBATCH lines from the first line on,
-# up to the first command; with two # they are off. Each option begins with two plain dashes.
+# A batch job: copy this file, change it, and run `sbatch job.sh`. Slurm reads the #SBATCH lines above the first command;
+# lines with ## are off. Each option begins with two plain dashes.
 ##SBATCH --time=4:00:00
 ##SBATCH --mem-per-gpu=30G
 ##SBATCH --qos=NAME

@@ -10,7 +10,7 @@ local module = {
   set = {},
 }
 
--- The module file of Lmod after its table `module`, which gpupool makes of the inventory.
+-- A module file of Lmod: applies the table `module` above, which gpupool writes from the inventory.
 whatis("Name: " .. module.name)
 if module.about then
   whatis("Description: " .. module.about)
