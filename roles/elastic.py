@@ -64,5 +64,5 @@ def finish(cluster: Cluster, node: Node) -> None:
 
 @where(tells)
 def tell(cluster: Cluster, node: Node) -> None:
-    """Store the stamps of all elastic nodes, also of those that are off, in Slurm."""
+    """Store the stamps of all elastic nodes, powered up or not, in Slurm."""
     elastic.stamped(name="Elastic stamps", stamps=dict(stamps(cluster)))

@@ -7,7 +7,7 @@ variable SLURM_TIME_FORMAT.
 import re
 from datetime import datetime, tzinfo
 
-#: Slurm's words for an unlimited duration, or one that is not set.
+#: Slurm's words for a duration that is unlimited or not set.
 NO_LIMIT = frozenset(("", "(null)", "infinite", "invalid", "n/a", "none", "not_set", "partition_limit", "unlimited"))
 #: Slurm's words for an unknown moment.
 NO_MOMENT = frozenset(("", "(null)", "infinite", "n/a", "none", "not_set", "now", "unknown"))

@@ -22,7 +22,7 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
         if not nodes:
             return None
     flags = {"MAINT": entry.maintenance, "IGNORE_JOBS": entry.ignore_jobs, "FLEX": entry.flex}
-    nobody = not entry.accounts and not entry.users
+    only_root = not entry.accounts and not entry.users
     return Reservation(
         name=entry.name,
         start=entry.start.isoformat(),
@@ -34,7 +34,7 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
         partition=entry.partition or "",
         accounts=tuple(sorted(set(entry.accounts))),
         # slurmctld refuses a reservation without users and accounts.
-        users=("root",) if nobody else tuple(sorted(set(entry.users))),
+        users=("root",) if only_root else tuple(sorted(set(entry.users))),
         flags=tuple(name for name, given in flags.items() if given),
         free_after=entry.free_after or 0,
     )

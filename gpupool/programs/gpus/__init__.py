@@ -1,1 +1,1 @@
-"""gpus: compare the GPUs of a node with those that the inventory declares."""
+"""gpus: compare the GPUs of a node with the GPUs that the inventory declares."""
