@@ -14,7 +14,7 @@ from pathlib import Path
 
 SOCKET, TESTBED = "/root/docker.sock", "/root/testbed"
 _LABEL, _NODE = "gpupool.testbed", "gpupool.testbed.node"
-_SHUTDOWN = 60  # seconds until a container that does not stop is killed
+_SHUTDOWN = 60  # seconds until docker kills a container that does not stop
 
 
 class Docker(http.client.HTTPConnection):
@@ -38,7 +38,7 @@ def ask(method: str, path: str) -> bytes:
 
 
 def containers() -> dict[str, tuple[str, str]]:
-    """Return docker's id and state of each node of this testbed."""
+    """Return docker's id and state of each container of this testbed, by node."""
     label = f"{_LABEL}={Path(TESTBED).read_text().strip()}"
     filters = urllib.parse.quote(json.dumps({"label": [label]}))
     listed = json.loads(ask("GET", f"/containers/json?all=1&filters={filters}"))

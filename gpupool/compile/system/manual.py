@@ -86,7 +86,7 @@ GPU_USAGE = Page(
     (
         ("gpu_usage -l", "all labs with their caps"),
         ("gpu_usage -u -p NAME", "the users of one lab, or of one partition"),
-        ("watch gpu_usage -l", "the same again and again"),
+        ("watch gpu_usage -l", "the same, refreshed"),
     ),
     (("0", "printed"), ("1", "the queue cannot be read"), ("2", "the command line is wrong")),
 )
@@ -97,7 +97,7 @@ BUDGET = Page(
     "[-A NAME] [--json]",
     budget.ABOUT,
     _of_parser(budget.parser()),
-    (("budget", "all accounts that have one"), ("budget -A NAME", "what the jobs of an account are charged to")),
+    (("budget", "all accounts with a budget"), ("budget -A NAME", "the budgets that an account's jobs are charged to")),
     (("0", "printed"), ("1", "the budgets cannot be read"), ("2", "the command line is wrong")),
 )
 
@@ -105,18 +105,18 @@ SBASH = Page(
     "sbash",
     "a shell on a compute node, with GPUs; it ends with exit",
     "[OPTIONS] [-- OPTIONS OF SRUN]",
-    ("What follows -- goes to srun as it is.",),
+    ("Arguments after -- are passed to srun.",),
     (
         ("-g, --gpu TYPE", "type of the GPUs"),
-        ("-G, --gpus N", "how many"),
+        ("-G, --gpus N", "number of GPUs"),
         ("-c, --cpus N", "CPUs"),
         ("-m, --mem SIZE", "memory, such as 64G"),
         ("-p, --partition NAME", "partition"),
         ("-A, --account NAME", "account (your own)"),
         ("-q, --qos NAME", "QoS"),
-        ("-t, --time TIME", "until it is ended: 30 (minutes), 4:00:00, 1-0 (a day)"),
-        ("-w, --nodelist NODES", "on these nodes"),
-        ("-x, --exclude NODES", "on none of these"),
+        ("-t, --time TIME", "time limit: 30 (minutes), 4:00:00, 1-0 (a day)"),
+        ("-w, --nodelist NODES", "only on these nodes"),
+        ("-x, --exclude NODES", "not on these nodes"),
         ("-J, --job-name NAME", "name of the job"),
         ("-h, --help", "this help, with the defaults of the cluster"),
     ),
@@ -125,15 +125,15 @@ SBASH = Page(
 
 UTILIZATION = Page(
     "getUtilByJobId.sh",
-    "show how busy the GPUs of your running job are",
+    "show the utilization of the GPUs of your running job",
     "[-s SECONDS] JOBID",
     (
         "Runs nvidia-smi in the job, for its GPUs only, and prints lines of CSV until you press Ctrl-C. It takes "
-        "nothing from the job.",
+        "no resources from the job.",
     ),
-    (("-s, --seconds N", "seconds from one look to the next (5)"), ("-h, --help", "this help")),
+    (("-s, --seconds N", "seconds between two lines (5)"), ("-h, --help", "this help")),
     (("getUtilByJobId.sh 123", "job 123"), ("getUtilByJobId.sh 123_4", "a task of an array")),
-    (("1", "there is no such job of yours that runs"), ("2", "the command line is wrong")),
+    (("1", "you have no such running job"), ("2", "the command line is wrong")),
 )
 
 VSCODE = Page(
@@ -141,9 +141,9 @@ VSCODE = Page(
     "start a job and connect VSCode, or any ssh, to it",
     "[OPTIONS OF SALLOC]",
     (
-        "A ProxyCommand for the ssh of your own machine. It waits for a node, starts an sshd of your own there, within "
-        "the job, and pipes the connection to it. The job ends when the connection does. Options are those of salloc; "
-        "without any, those in the variable SKY_VSC_LAUNCH.",
+        "A ProxyCommand for ssh on your own machine. It starts a job, waits for its node, starts your own sshd there, "
+        "within the job, and pipes the connection to it. The job ends with the connection. Options are those of "
+        "salloc; without any, those in the variable SKY_VSC_LAUNCH.",
         "You log in with a key in ~/.ssh/authorized_keys. The host key of your sessions is ~/.ssh/gpupool-vscode.",
         "In ~/.ssh/config of your machine, with the head node in place of HEAD: Host job; ProxyCommand ssh HEAD "
         "vscode-launch.sh --gpus=1 --cpus-per-task=6",
@@ -167,9 +167,9 @@ _QUEUE = '--format="%.12i %.14P %.20j %.12u %.2t %.12M %.12l %.5C %.16b %R"'
 ALIASES = (
     Alias("sqme", f"squeue --me {_QUEUE}", "your jobs"),
     Alias("sqall", f"squeue {_QUEUE}", "all jobs"),
-    Alias("sqwait", f"squeue --states=PENDING --sort=-p {_QUEUE}", "pending jobs, the first one first"),
-    Alias("sqstart", "squeue --me --states=PENDING --start", "when your pending jobs may start"),
-    Alias("sgpus", 'sinfo --format="%f %N"', "which nodes have which GPUs"),
+    Alias("sqwait", f"squeue --states=PENDING --sort=-p {_QUEUE}", "pending jobs, by priority"),
+    Alias("sqstart", "squeue --me --states=PENDING --start", "expected starts of your pending jobs"),
+    Alias("sgpus", 'sinfo --format="%f %N"', "nodes by their GPUs"),
     Alias("snodes", 'sinfo --format="%20N %8t %20G %14C %f"', "nodes by state, GPUs and CPUs"),
     Alias("sdone", "sacct --allocations --format=jobid,jobname,partition,state,elapsed,alloctres%50", "jobs of today"),
     Alias(
@@ -177,12 +177,12 @@ ALIASES = (
         'sacctmgr --noheader --parsable2 show assoc user="$(id -un)" format=account,partition,qos,grptres',
         "your accounts and QoS",
     ),
-    Alias("slabs", "gpu_usage -l", "how many GPUs which lab has"),
+    Alias("slabs", "gpu_usage -l", "GPUs of each lab"),
 )
 
 ALIASES_PAGE = Page(
     "slurm-aliases",
-    "short names for questions to Slurm",
+    "short names for Slurm commands",
     "",
     (
         "Login shells of bash have them; elsewhere: source /etc/profile.d/gpupool-slurm-aliases.sh. The command "

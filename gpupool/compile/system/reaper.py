@@ -17,7 +17,7 @@ _UNIT = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode"}
 _COMMAND = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode-kill"}
 _PURPOSE = {
     "strays": "gpupool: ends processes of users outside of jobs",
-    "vscode": "gpupool: ends VS Code servers of users who are gone",
+    "vscode": "gpupool: ends VS Code servers of users without an ssh session",
 }
 
 

@@ -1,4 +1,4 @@
-"""Small programs of ours for the users of a cluster."""
+"""gpupool's commands for the users of a cluster."""
 
 import json
 import shlex

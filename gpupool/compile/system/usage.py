@@ -18,9 +18,9 @@ COMMAND = "/usr/local/sbin/gpupool-purge"
 _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {
-    "count": "gpupool: says in each directory how much it holds",
+    "count": "gpupool: writes the size of each directory",
     "purge": "gpupool: removes files that have not changed for a long time",
-    "audit": "gpupool: lists what does not belong in labs' spaces",
+    "audit": "gpupool: lists entries that do not belong in labs' spaces",
 }
 
 

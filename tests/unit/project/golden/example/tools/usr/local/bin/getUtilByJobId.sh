@@ -7,12 +7,12 @@ help() {
   cat <<'END'
 usage: getUtilByJobId.sh [-s SECONDS] JOBID
 
-Show how busy the GPUs of your running job are.
+Show the utilization of the GPUs of your running job.
 
 Runs nvidia-smi in the job, for its GPUs only, and prints lines of CSV until
-you press Ctrl-C. It takes nothing from the job.
+you press Ctrl-C. It takes no resources from the job.
 
-  -s, --seconds N  seconds from one look to the next (5)
+  -s, --seconds N  seconds between two lines (5)
   -h, --help       this help
 
   getUtilByJobId.sh 123    job 123

@@ -11,10 +11,10 @@ usage: vscode-launch.sh [OPTIONS OF SALLOC]
 
 Start a job and connect VSCode, or any ssh, to it.
 
-A ProxyCommand for the ssh of your own machine. It waits for a node, starts an
-sshd of your own there, within the job, and pipes the connection to it. The job
-ends when the connection does. Options are those of salloc; without any, those
-in the variable SKY_VSC_LAUNCH.
+A ProxyCommand for ssh on your own machine. It starts a job, waits for its
+node, starts your own sshd there, within the job, and pipes the connection to
+it. The job ends with the connection. Options are those of salloc; without any,
+those in the variable SKY_VSC_LAUNCH.
 
 You log in with a key in ~/.ssh/authorized_keys. The host key of your sessions
 is ~/.ssh/gpupool-vscode.
