@@ -22,10 +22,10 @@ class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not installed
     type = "containers"
 
     def __init__(self) -> None:
-        """Create the driver; it needs no credentials."""
+        """It needs no credentials."""
 
     def list_nodes(self) -> list[Any]:
-        """Return all nodes of the testbed, switched on or off."""
+        """Return all nodes of the testbed, on or off."""
         states = _ask("list").items()
         return [Node(name, name, _STATES.get(state, NodeState.PENDING), [], [], self) for name, state in states]
 
@@ -41,10 +41,10 @@ class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not installed
 
 
 def _ask(line: str) -> dict[str, str]:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(SOCKET)
-        connection.sendall(f"{line}\n".encode())
-        answer: dict[str, str] = json.loads(connection.makefile().read())
+    with socket.socket(socket.AF_UNIX) as way:
+        way.connect(SOCKET)
+        way.sendall(f"{line}\n".encode())
+        answer: dict[str, str] = json.loads(way.makefile().read())
     if "error" in answer:
         raise RuntimeError(answer["error"])
     return answer

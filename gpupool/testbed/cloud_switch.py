@@ -14,7 +14,7 @@ from pathlib import Path
 
 SOCKET, TESTBED = "/root/docker.sock", "/root/testbed"
 _LABEL, _NODE = "gpupool.testbed", "gpupool.testbed.node"
-_SHUTDOWN = 60  # seconds until docker kills a container that does not stop
+_SHUTDOWN = 60  # seconds until a container that does not stop is killed
 
 
 class Docker(http.client.HTTPConnection):
@@ -38,7 +38,7 @@ def ask(method: str, path: str) -> bytes:
 
 
 def containers() -> dict[str, tuple[str, str]]:
-    """Return docker's id and state of each container of this testbed, by node."""
+    """Return docker's id and state of each node of this testbed."""
     label = f"{_LABEL}={Path(TESTBED).read_text().strip()}"
     filters = urllib.parse.quote(json.dumps({"label": [label]}))
     listed = json.loads(ask("GET", f"/containers/json?all=1&filters={filters}"))
@@ -46,7 +46,7 @@ def containers() -> dict[str, tuple[str, str]]:
 
 
 def main(line: str) -> dict[str, str]:
-    """Execute a line, and return the object to print."""
+    """Do what a line says; return what is to be printed."""
     act, _, node = line.strip().partition(" ")
     nodes = containers()
     if act == "list":
