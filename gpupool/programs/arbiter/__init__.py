@@ -1,4 +1,5 @@
-"""The arbiter: a small service beside slurmctld for what Slurm's preemption leaves undone.
+"""The arbiter: a small service beside slurmctld that completes Slurm's preemption.
 
-It runs on the controllers with nothing but Python's standard library. Everything but `__main__` is data in, data out.
+It runs on the controllers, and needs only Python's standard library. Only `__main__` runs commands; all other modules
+are pure functions.
 """

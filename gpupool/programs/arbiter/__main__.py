@@ -47,7 +47,7 @@ def say(message: str) -> None:
 
 
 def ask(command: list[str]) -> str:
-    """Return what a command prints; UnsureError where it fails or is slow."""
+    """Return the output of a command; UnsureError if it fails or times out."""
     return commands.output_of(command, SLOW, UnsureError, _environment())
 
 
@@ -58,7 +58,7 @@ def _environment() -> dict[str, str]:
 
 
 def status(text: str) -> None:
-    """Give systemd a line about the service; without systemd nothing happens."""
+    """Send a status line of the service to systemd; do nothing without systemd."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         line = " ".join(text.split())[:1000]
@@ -67,7 +67,7 @@ def status(text: str) -> None:
 
 
 def answer(command: list[str]) -> str:
-    """Return what a command prints, nothing where it fails."""
+    """Return the output of a command; "" if it fails."""
     try:
         return ask(command)
     except UnsureError:
@@ -75,7 +75,7 @@ def answer(command: list[str]) -> str:
 
 
 class Arbiter:
-    """One cycle after the other."""
+    """The state of the arbiter between two cycles."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -87,7 +87,7 @@ class Arbiter:
         self._nodes: list[room.Node] | None = None
 
     def cycle(self) -> float:
-        """Look once and act on it; give when to look again, in seconds since 1970."""
+        """Run one cycle; return the time of the next one, in seconds since 1970."""
         began = time.time()
         if not ping.is_active(ask(["scontrol", "ping"]), socket.gethostname()):
             raise PassiveError("this controller is not the active one")
@@ -104,15 +104,15 @@ class Arbiter:
             if accounts:
                 self.make_room(seen, accounts, int(time.time()))
         finally:
-            # grace times end whatever there is to be said about who waits
+            # grace times must also end if the limits or nodes cannot be read
             self.known = {job.name for job in owners}
             due = self.end(seen, began + took + FRESH)
         again = began + pace(self.settings)
-        # the next look is over just before a grace time is
+        # the next cycle has read the queue just before a grace time ends
         return again if due is None else min(again, due - took - 1)
 
     def end(self, seen: list[jobs.Job], until: float) -> int | None:
-        """End jobs as their grace times do, as long as what was seen is fresh; give when the next one is over."""
+        """End jobs whose grace time ends before `until`; return the end of the next grace time."""
         while (due := decide.deadline(seen, self.settings)) is not None and due <= until:
             time.sleep(max(0.0, due - time.time()))
             decisions = decide.overdue(seen, self.settings, due)
@@ -122,7 +122,7 @@ class Arbiter:
         return due
 
     def make_room(self, seen: list[jobs.Job], accounts: set[str], now: int) -> None:
-        """Look at limits and nodes, which is only worth it while somebody waits."""
+        """Read limits and nodes, and signal jobs so that pending jobs of `accounts` can start."""
         for account in list(accounts):
             while (account := self.settings.parents.get(account, "")) and account not in accounts:
                 accounts.add(account)
@@ -145,7 +145,7 @@ class Arbiter:
                 self.settle(decision.mark, seen)
 
     def settle(self, mark: Mark, seen: list[jobs.Job]) -> None:
-        """Note until when no other job leaves for a job: twice as long each time that it has not started since."""
+        """Record until when no other job is evicted for a job: the time doubles with each eviction without a start."""
         tries, last = self.tries.get(mark.waiting, (0, 0))
         if last == mark.at:
             return
@@ -155,7 +155,7 @@ class Arbiter:
         self.recent[mark.waiting] = mark.at + decide.SETTLE * 2 ** max(0, tries - 1)
 
     def guard(self, seen: list[jobs.Job]) -> str:
-        """Hold or cancel jobs that hold more than they may; give what is to be known of it, nothing if all is well."""
+        """Hold or cancel jobs that hold more than their bounds; return the problem to report, "" if there is none."""
         bounds = self.settings.bounds
         try:
             for job in guard.wrapped(seen):
@@ -174,7 +174,7 @@ class Arbiter:
                 for command in guard.commands(excess, bounds):
                     self.run(command)
         except Exception as error:
-            # jobs run on, and the arbiter's other tasks are done
+            # an error of the guard must not stop the other tasks
             return f"the guard does nothing: {_told(error)}"
         held = ", ".join(f"{job.name} of {job.user}" for job in guard.held(seen))
         return f"jobs held for their allocation: {held}" if held else ""
@@ -195,7 +195,7 @@ class Arbiter:
         return ""
 
     def unwell(self, *reasons: str | Iterable[str]) -> None:
-        """Log what is wrong though the work goes on, once and not at every cycle, and give it to systemd."""
+        """Log problems that do not stop the cycle, once and not in every cycle, and send them to systemd."""
         lines = [line for reason in reasons for line in ([reason] if isinstance(reason, str) else reason) if line]
         text = "; ".join(lines[:20])
         if text != self.trouble:
@@ -204,13 +204,13 @@ class Arbiter:
         status(f"unwell: {text}" if text else "well")
 
     def act(self, decisions: list[Decision]) -> list[Decision]:
-        """Carry decisions out, log them, and give those that were; a job that ended by itself meanwhile is no error."""
+        """Carry out decisions, log them, and return the successful ones; a job that has just ended is no error."""
         done = [decision for decision in decisions if decision.act == "end"]
         for command, some in notes(decision for decision in decisions if decision.act != "end"):
             if self.run(command):
                 done += some
             elif len(some) > 1:
-                # one of them is gone: scontrol has noted on others, but does not say on which
+                # one of the jobs has ended: scontrol has updated others, but does not print which
                 done += [alone for alone in some for single, _ in notes([alone]) if self.run(single)]
         told = [decision for decision in done if decision.act == "signal"]
         for command in signals(told, self.settings, answer):
@@ -229,7 +229,7 @@ class Arbiter:
         return done
 
     def run(self, command: list[str]) -> bool:
-        """Run a command; one that fails is logged, and what it was for is looked at again in the next cycle."""
+        """Run a command and return whether it succeeded; a failure is logged, and the next cycle tries again."""
         try:
             ask(command)
         except UnsureError as why:
@@ -238,7 +238,7 @@ class Arbiter:
         return True
 
     def complain(self, error: Exception | None) -> None:
-        """Log the error that stopped a cycle, once and not at every cycle; None after a cycle that was completed."""
+        """Log the error that stopped a cycle, once and not in every cycle; `error` is None after a complete cycle."""
         reason = _told(error) if error else ""
         if reason != self.complaint:
             say(f"doing nothing: {reason}" if reason else "working again")
@@ -248,7 +248,7 @@ class Arbiter:
 
 
 def pace(settings: Settings) -> int:
-    """Return the seconds between two cycles: the ends of grace times must be known before they come."""
+    """Return the seconds between two cycles, at most half the shortest grace time: its end must be known in time."""
     graces = (*settings.grace.values(), *settings.qos_grace.values())
     shortest = min((grace for grace in graces if grace), default=2 * settings.interval)
     most = min(settings.interval, WATCH) if settings.bounds.any else settings.interval
@@ -256,7 +256,7 @@ def pace(settings: Settings) -> int:
 
 
 def _told(error: Exception) -> str:
-    """Return an error in words; if it is a bug, write its place to the journal."""
+    """Return the message of an error; if it is a bug, print its traceback to the journal."""
     if isinstance(error, UnsureError):
         return str(error)
     say("".join(traceback.format_exception(error)[-4:]).rstrip())

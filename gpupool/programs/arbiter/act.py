@@ -1,4 +1,4 @@
-"""Decisions as commands of Slurm: few for many jobs, since a whole lab's worth of them may leave together."""
+"""Decisions as commands of Slurm: few commands for many jobs, because all jobs of a lab may be evicted together."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,20 +9,19 @@ from .decide import Decision, Settings, number, unmarked
 from .jobs import Job
 
 Ask = Callable[[list[str]], str]
-# runs a command and gives what it prints; nothing where it fails
+# runs a command and returns its output, "" if it fails
 
 _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
-# signals that a program can prepare for. KILL would end a job before its grace time and for good, and signals to stop a
-# program would spend its grace time
+# signals that a program can handle. KILL would end a job before its grace time, and a stopped program could not use it.
 _PREPARED = frozenset({"HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "URG", "CONT"})
 _NUMBERS = {"1": "HUP", "2": "INT", "3": "QUIT", "6": "ABRT", "10": "USR1", "12": "USR2", "14": "ALRM", "15": "TERM"}
 
 
 def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]]]:
-    """Return the commands that note on jobs that they leave, or that they stay after all; with each, whom it is for.
+    """Return the commands that record decisions in the comments of jobs, each with its decisions.
 
-    Noted before anything happens to a job: whoever comes next finds out when it has to leave, and slurmdbd keeps the
-    comment that a run has as it ends.
+    They run before any other command: a restarted arbiter reads from the comment when a job must end, and slurmdbd
+    keeps the comment at the end of a run.
     """
     alike: dict[str, list[Decision]] = {}
     for decision in decisions:
@@ -34,7 +33,10 @@ def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]
 
 
 def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list[list[str]]:
-    """As preemption does: the signal the job asked for where users may choose it, else SIGCONT and SIGTERM."""
+    """Return the commands that signal jobs as Slurm's preemption does.
+
+    The signal is that of `--signal`, if the settings allow it; else SIGCONT and SIGTERM.
+    """
     jobs = [decision.job for decision in decisions]
     chosen = chosen_signals(jobs, ask) if settings.user_signal and jobs else {}
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -50,7 +52,10 @@ def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list
 
 
 def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
-    """Return what `--signal` of each job says, as `B:USR1`, if there is one. Slurm does not show it elsewhere."""
+    """Return the `--signal` of each job that has one, as `B:USR1`, from its command line or script.
+
+    Slurm does not show it elsewhere.
+    """
     lines = submit_lines([job.name for job in jobs], ask)
     scripts: dict[str, str | None] = {}
     chosen = {}
@@ -76,8 +81,8 @@ def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
 def submit_lines(names: Sequence[str], ask: Ask, mark: str | None = None) -> dict[str, str]:
     """Return the command line with which each job was submitted.
 
-    Users write these lines, newlines included. `mark` stands between the columns of sacct: no user knows it, so that
-    no line passes for that of another job.
+    Users write these lines, which may have newlines. sacct separates columns by `mark`, which no user knows, so that a
+    line cannot imitate that of another job.
     """
     mark = mark or new_mark()
     shown = ["--noheader", "--parsable2", f"--delimiter={mark}", "--format=JobID,SubmitLine,JobIDRaw"]
@@ -94,12 +99,12 @@ def _in_script(script: str) -> str | None:
 
 
 def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Return the commands that end jobs; after each slurmctld looks who is next."""
+    """Return the commands that end jobs: few, because slurmctld schedules after each."""
     again: list[str] = []
     never: list[str] = []
     for job in (decision.job for decision in decisions):
         (again if _runs_again(job, settings) else never).append(job.name)
-    # Incomplete: a job that has finished in this moment would else run once more
+    # Incomplete: without it, a job that has just finished would run again
     return [
         *([["scontrol", "requeue", "Incomplete", ",".join(again)]] if again else []),
         *([["scancel", *never]] if never else []),

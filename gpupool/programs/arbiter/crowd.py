@@ -1,9 +1,9 @@
-"""Who leaves for those of a higher tier that come in numbers: owners, or a lab that borrows from its own.
+"""Evict jobs for many pending jobs of a higher tier at once: of owners, or of a lab in its own preemptable partition.
 
-Slurm looks at each waiting job as if it were alone. It finds the same borrowers for the next one as for the one before,
-those who are in their grace time already, and makes room for a few jobs at a time: an array of four tasks waits four
-grace times, a lab of twelve jobs five or six (measured on 22.05 and 24.11). Here what leaves is counted for one job
-only, and for the others more leave, in Slurm's own order: then Slurm finds those, and looks for nobody else.
+Slurm considers each pending job separately. For each it selects the same preemptable jobs, which are already in their
+grace time, so it makes room for a few jobs at a time: an array of four tasks waits four grace times, a lab of twelve
+jobs five or six (measured on 22.05 and 24.11). Here each leaving job is counted for one pending job only, and more jobs
+are evicted for the others, in Slurm's order. Slurm then finds these, and preempts no further jobs.
 """
 
 from collections import Counter
@@ -14,14 +14,14 @@ from .jobs import Job
 from .limits import Limit, Limits
 from .room import Room
 
-# what a job waits for that could start if others gave way
+# the reasons of pending jobs that could start after an eviction
 _SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
 
 
 def begun(jobs: Iterable[Job], settings: Settings) -> bool:
-    """Return whether Slurm has told somebody to leave, and more could.
+    """Return whether Slurm has begun to preempt, and more jobs can be evicted.
 
-    Where it does not make room at all, it is not ours to make.
+    If Slurm preempts nothing, the arbiter does not evict jobs here either.
     """
     jobs = list(jobs)
     told = any(job.running and job.preempted and job.partitions[0] in settings.grace for job in jobs)
@@ -29,7 +29,7 @@ def begun(jobs: Iterable[Job], settings: Settings) -> bool:
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Return the jobs that wait for room in a partition above the lowest, in the order of their turn."""
+    """Return the jobs that wait for resources in a partition above the lowest preemptable tier, in Slurm's order."""
     queue = [job for job in jobs if job.startable and job.reason in _SOON and _above(job, settings)]
 
     def turn(job: Job) -> tuple[int, int, int]:
@@ -47,10 +47,11 @@ def evictions(
     known: Collection[str],
     recent: Mapping[str, int],
 ) -> list[Decision]:
-    """Return the jobs to be signalled so that all owners who may start find room, and not one at a time.
+    """Return the jobs to signal so that all pending jobs of owners that may start find room at once.
 
-    `room` has what is free and what leaves. `known` are the jobs that waited at the last look too: with those that
-    came since then Slurm has not done all that it can. For those in `recent`, until then, nobody else leaves.
+    `room` has the free resources, and those of leaving jobs. `known` are the jobs that were already pending in the last
+    cycle; for newer ones Slurm may still make room. `recent` has the time until which no other job is evicted for a
+    pending job.
     """
     jobs = list(jobs)
     if not begun(jobs, settings):
@@ -58,8 +59,8 @@ def evictions(
     stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
     promised = _Promised()
     decisions: list[Decision] = []
-    # limits only shrink, and room does until another job is chosen to leave: where a job finds none, others alike do
-    # not either
+    # limits only shrink, and so does room until another eviction: if one job cannot start, neither can jobs with the
+    # same wish
     hopeless: set[tuple[object, ...]] = set()
     full: set[tuple[object, ...]] = set()
     for job in waiting(jobs, settings):
@@ -89,14 +90,14 @@ def evictions(
 
 
 def _borrowers(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
-    """Return the running jobs that could leave and do not yet."""
+    """Yield the running jobs that can be evicted and are not leaving yet."""
     for job in jobs:
         if job.running and job.partitions[0] in settings.grace and job.start and not job.peculiar and not leaving(job):
             yield job
 
 
 def _above(job: Job, settings: Settings) -> list[str]:
-    """Return the partitions of a waiting job for which jobs of another one, of a lower tier, have to go."""
+    """Return the partitions of a pending job that can preempt jobs of a lower tier."""
     lowest = min((_tier([name], settings) for name in settings.grace), default=0)
     return [name for name in job.partitions if _tier([name], settings) > lowest]
 
@@ -106,7 +107,7 @@ def _tier(partitions: Iterable[str], settings: Settings) -> int:
 
 
 class _Promised:
-    """What those in front will hold of their account's limits, and of their user's there."""
+    """The amounts that the jobs in front will use of the limits of their account, and of their user there."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], Counter[str]] = {}
@@ -116,7 +117,7 @@ class _Promised:
             self._of.setdefault(whose, Counter()).update({**job.asks, "jobs": 1.0})
 
     def leave_room(self, job: Job, limits: Limits) -> bool:
-        """Return whether no limit of the account, those above it or the user is in the way of one job more."""
+        """Return whether the limits of the account, its parents and the user allow one more job."""
         account, user = limits.accounts.get(job.account), limits.users.get((job.account, job.user))
         if account is None or not parents_allow(job, limits):
             return False

@@ -1,4 +1,4 @@
-"""What the arbiter does, as a function of what it sees."""
+"""The arbiter's decisions, as pure functions of the observed queue."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from .jobs import Job
 from .limits import Limit, Limits
 from .room import Room
 
-# a job waits for one of these when its account, or an account above it, has reached a limit on what runs at once
+# the reasons of a job that waits because its account, or a parent account, has reached a limit of running jobs
 CAPPED = frozenset(
     {
         "AssocGrpGRES",
@@ -21,9 +21,9 @@ CAPPED = frozenset(
         "AssocGrpJobsLimit",
     }
 )
-# after room was made for a job and it has not started, nobody else is evicted for it so soon
+# seconds without another eviction for a job that has not started after the last one
 SETTLE = 60
-# where room that was made is of no use again and again, that time is doubled up to so often
+# maximum number of times that this time is doubled if evictions do not help
 TRIES = 10
 _MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
 _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
@@ -31,7 +31,7 @@ _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 
 @dataclass(frozen=True)
 class Settings:
-    """/etc/gpupool/arbiter.json: `grace` in seconds by preemptable partition, `tier` by any, `interval` in seconds.
+    """/etc/gpupool/arbiter.json: `grace` by preemptable partition and `interval` in seconds, `tier` by partition.
 
     Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` are those that differ from `action`.
     `share` is the file with the queue for other programs, "" for none.
@@ -51,7 +51,7 @@ class Settings:
     bounds: Bounds = field(default_factory=Bounds)
 
     def preempted_by(self, job: Job) -> str:
-        """Return the name of what makes a job preemptable, if anything does: its QoS, or its partition."""
+        """Return the name of the QoS or partition that decides whether a job is preemptable."""
         return job.qos if self.qos_grace else job.partitions[0]
 
     def is_preemptable(self, job: Job) -> bool:
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Mark:
-    """What the arbiter wrote on a job when it signalled it: it leaves at a time, in this run, for another job."""
+    """The arbiter's mark in the comment of a signalled job: the end of its grace time, the run, and the pending job."""
 
     at: int
     run: int
@@ -73,7 +73,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Decision:
-    """Signal a job that shall leave, end one whose grace time is over, or spare one that is no longer in the way."""
+    """Signal a job, end a job after its grace time, or spare a signalled job that no pending job needs any more."""
 
     act: Literal["signal", "end", "spare"]
     job: Job
@@ -82,25 +82,25 @@ class Decision:
 
     @property
     def note(self) -> str:
-        """Return what the job's AdminComment says of it: of a job that stays, nothing."""
+        """Return the text for the job's AdminComment; "" for a spared job."""
         if self.act == "spare":
             return ""
         return str(self.mark or f"[gpupool: preempted by Slurm, run {self.job.restarts}]")
 
 
 def mark_of(job: Job) -> Mark | None:
-    """Return the arbiter's last mark on a job, of whatever run."""
+    """Return the arbiter's last mark on a job, of any run."""
     match = _MARK.search(job.comment)
     return Mark(int(match[1]), int(match[2]), match[3]) if match else None
 
 
 def unmarked(comment: str) -> str:
-    """Return a comment without what the arbiter wrote into it."""
+    """Return a comment without the arbiter's texts."""
     return _NOTE.sub("", comment)
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Return the jobs that wait on their account's limit while jobs of the account run that might give way."""
+    """Return the jobs that wait on their account's limit while preemptable jobs of the account run."""
     jobs = list(jobs)
     yielding = {job.account for job in jobs if job.running and job.partitions[0] in settings.labmates}
     blocked = [
@@ -112,7 +112,7 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
 
 
 def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decision]:
-    """Return what is to happen to jobs whose grace time is over; never a moment before it is."""
+    """Return the decisions on jobs whose grace time is over, never before its end."""
     jobs = list(jobs)
     pending = {number(job.name) for job in jobs if job.pending}
     decisions = []
@@ -133,12 +133,12 @@ def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decisio
 
 
 def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
-    """Return when the next grace time ends, in seconds since 1970."""
+    """Return the end of the next grace time, in seconds since 1970; None if there is none."""
     return min((due for job in jobs if (due := _due(job, settings)) is not None), default=None)
 
 
 def _due(job: Job, settings: Settings) -> int | None:
-    """Return when a running job's grace time is over. Slurm cuts times to seconds: one more, and it was all of it."""
+    """Return the end of a running job's grace time; one second later than Slurm's, because Slurm rounds down."""
     if not job.running or not settings.is_preemptable(job):
         return None
     if job.preempted:
@@ -155,16 +155,16 @@ def evictions(
     now: int,
     recent: Mapping[str, int] | None = None,
 ) -> list[Decision]:
-    """Return the jobs to signal so that labmates' pending jobs start: the youngest that free enough, and no more.
+    """Return the jobs to signal so that labmates' pending jobs start: the youngest, and no more than needed.
 
-    `recent` says until when nobody else is evicted for a waiting job, by its name.
+    `recent` has the time until which no other job is evicted for a pending job, by its name.
     """
     jobs = list(jobs)
     made = settling(jobs, recent or {})
     chosen: dict[str, dict[str, tuple[Job, Job]]] = {}
     promised: dict[str, dict[str, float]] = {}
     givers: dict[str, tuple[list[Job], list[Job]]] = {}
-    # what is missing only grows, and room only shrinks: where a job cannot start, others alike cannot either
+    # missing amounts only grow, and room only shrinks: if one job cannot start, neither can jobs with the same wish
     hopeless: set[tuple[object, ...]] = set()
     for job in waiting(jobs, settings):
         if job.wish in hopeless:
@@ -179,7 +179,7 @@ def evictions(
         going, staying = givers[job.account]
         for _ in range(job.tasks):
             before = chosen.get(job.account, {})
-            # all that leave are chosen anew for all that wait so far: for two jobs one larger one may do
+            # choose all leaving jobs again for all pending ones so far: one large job may be enough for two
             missing = _missing(own, job, going, promised.get(job.account, {}))
             now_chosen = _youngest(staying, missing)
             if now_chosen is None:
@@ -211,7 +211,7 @@ def evictions(
 
 
 def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
-    """Return until when nobody else is evicted for a waiting job, by its number: what is known, and what jobs carry."""
+    """Return until when no other job is evicted for a pending job, by its number: from `recent` and marks of jobs."""
     made = dict(recent)
     for job in jobs:
         if mark := mark_of(job):
@@ -220,9 +220,9 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
-    """Return the jobs that may give way to a waiting one: jobs that leave already, and the others.
+    """Return the jobs that may be evicted for a pending one: those that are leaving already, and the others.
 
-    The others come in the order in which they would leave: the youngest first.
+    The others are in the order of eviction, the youngest first.
     """
     running = [
         other
@@ -235,7 +235,7 @@ def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job
 
 
 def leaving(job: Job) -> bool:
-    """Return whether a job has been told to go: by Slurm, or by the arbiter in this run of it."""
+    """Return whether Slurm, or the arbiter in this run of the job, has signalled a job to end."""
     return bool(job.preempted or _valid(job))
 
 
@@ -250,7 +250,7 @@ def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str
 
 
 def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
-    """Return the first jobs that free the missing amounts, without any needless job."""
+    """Return the first jobs that free the missing amounts, without needless ones; None if all are not enough."""
     short = dict(missing)
     chosen: list[Job] = []
     for job in jobs:
@@ -276,16 +276,16 @@ def _frees(job: Job, key: str) -> float:
 
 
 def user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bool:
-    """Return whether nothing but an account's limit keeps the job from that partition: no limit of its user or QoS."""
+    """Return whether the limits of the job's user and QoS allow it to start in a partition."""
     qos = [name for name in (job.qos, settings.partition_qos.get(partition)) if name]
     of_user = [limits.users.get((job.account, job.user)), *(limits.qos_users.get((name, job.user)) for name in qos)]
     return not any(limit.short(job.asks) for limit in [*of_user, *map(limits.qos.get, qos)] if limit)
 
 
 def parents_allow(job: Job, limits: Limits) -> bool:
-    """Return whether no limit of an account above the job's own keeps it from starting.
+    """Return whether the limits of all parent accounts allow the job to start.
 
-    False where an account above is not known: a coordinator may have added the job's account below it.
+    False if a parent account is not known: a coordinator may have added the job's account below it.
     """
     above = limits.parents.get(job.account, "")
     seen = {job.account}
@@ -299,14 +299,14 @@ def parents_allow(job: Job, limits: Limits) -> bool:
 
 
 def signal(victim: Job, job: Job, settings: Settings, now: int, why: str) -> Decision:
-    """Return the decision that a job leaves for a waiting one after its grace time, or at once where it has none."""
+    """Return the decision that a job ends for a pending one after its grace time, or at once if it has none."""
     grace = settings.grace.get(victim.partitions[0], 0)
     mark = Mark(now + grace + 1, victim.restarts, number(job.name))
     return Decision("signal" if grace else "end", victim, why, mark)
 
 
 def owned(job: Job, settings: Settings) -> list[str]:
-    """Return the partitions of a waiting job whose jobs are not preemptable."""
+    """Return the partitions of a pending job whose jobs are not preemptable."""
     return [name for name in job.partitions if name not in settings.grace]
 
 

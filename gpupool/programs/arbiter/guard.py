@@ -22,13 +22,13 @@ ALLOWED = "[gpupool-allowed]"
 MARK = "[gpupool-guard: "
 _MARK = re.compile(r" ?\[gpupool-guard: run (\d+), [^\]]*\]")
 _HELD = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING"})
-# no admin has a reason for a nice value as low as this; below it are large values, wrapped in 32 bits
+# lower nice values are large ones that have wrapped in 32 bits: no admin needs such a low value
 _WRAPPED = -1_000_000_000
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of a job: MiB of memory for each GPU, or for each CPU where it has no GPU; CPUs for each GPU by type.
+    """Bounds of a job: MiB of memory for each GPU, or for each CPU of a job without GPUs; CPUs for each GPU by type.
 
     None, or a type that is missing, is without a bound; so is a job that has all CPUs of its nodes, and is charged for
     them. `threads` of a core are allocated together, also where fewer are requested. `nice` is that of a job whose own
@@ -65,7 +65,7 @@ class Excess:
 
 
 def of_jobs(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
-    """Return the jobs that hold more than their GPUs and CPUs allow, as if none had whole nodes."""
+    """Return the jobs that hold more than their bounds, including jobs with whole nodes."""
     excesses = []
     for job in filter(_counts, jobs):
         if reason := _memory(job, bounds) or _cpus(job, bounds):
@@ -101,7 +101,7 @@ def _counts(job: Job) -> bool:
 
 
 def without_whole(excesses: Iterable[Excess], nodes: Iterable[Node]) -> list[Excess]:
-    """Leave out jobs with all CPUs of their nodes."""
+    """Return the excesses without those of jobs with all CPUs of their nodes."""
     cpus = {node.name: node.has.get("cpu", 0) for node in nodes}
     return [
         excess
@@ -111,20 +111,20 @@ def without_whole(excesses: Iterable[Excess], nodes: Iterable[Node]) -> list[Exc
 
 
 def wrapped(jobs: Iterable[Job]) -> list[Job]:
-    """Return the jobs whose nice value wrapped, which puts them before all others."""
+    """Return the jobs whose nice value has wrapped, which gives them the highest priority."""
     return [job for job in jobs if job.nice < _WRAPPED and job.priority > 0]
 
 
 def held(jobs: Iterable[Job]) -> list[Job]:
-    """Return the jobs that the guard has held and that are held still."""
+    """Return the jobs that the guard has held and that are still held."""
     still = (job for job in jobs if job.pending and job.priority == 0 and _MARK.search(job.comment))
     return sorted(still, key=lambda job: job.name)
 
 
 def commands(excess: Excess, bounds: Bounds) -> list[list[str]]:
-    """Return the commands that end a run of a job: they note why, and hold or cancel it.
+    """Return the commands that end a run of a job: they record the reason, and hold or cancel the job.
 
-    Whoever releases such a job without a change is held by the cluster's admins the next time.
+    If a user has released a held job without reducing its request, the second hold is an admin's.
     """
     job, reason = excess.job, excess.reason
     before = _MARK.search(job.comment)

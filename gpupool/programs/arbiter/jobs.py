@@ -1,4 +1,4 @@
-"""Jobs of the queue, with what the arbiter decides by."""
+"""Jobs of the queue, with the fields that the arbiter needs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from gpupool.slurm.jobs import Entry
 
 
 class UnsureError(Exception):
-    """An answer of Slurm that the arbiter does not understand; it then does nothing."""
+    """The arbiter cannot read an answer of Slurm; it then does nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Job:
 
     @property
     def choosy(self) -> bool:
-        """Whether it does not take every node that has room."""
+        """Whether it can only use some of the nodes that have room."""
         return bool(self.contiguous or self.required or self.excluded or self.shared)
 
     @property

@@ -1,4 +1,4 @@
-"""Limits and what is used of them, as slurmctld itself counts: `scontrol show assoc_mgr`."""
+"""Limits and their usage, as slurmctld counts them: `scontrol show assoc_mgr`."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Limit:
     used: Mapping[str, float]
 
     def short(self, asks: Mapping[str, float]) -> dict[str, float]:
-        """Return how much of which resource is missing for one more job that asks for so much."""
+        """Return the missing amount of each resource for one more job with these requests."""
         wants = {**asks, "jobs": 1.0}
         over = {key: self.used[key] + wants.get(key, 0) - most for key, most in self.most.items() if wants.get(key)}
         return {key: missing for key, missing in over.items() if missing > 0}
@@ -61,7 +61,7 @@ def read(text: str) -> Limits:
     for head, body in _pieces(_QOS, text.partition("QOS Records")[2]):
         qos[head[1]] = _limit(body, "GrpTRES", "GrpJobs")
         for user, own in _pieces(_USER, body.partition("User Limits")[2]):
-            # people of other accounts than those asked for are of no interest
+            # skip users of other accounts than the requested ones
             if user[1] in names:
                 qos_users[head[1], names[user[1]]] = _limit(own, "MaxTRESPU", "MaxJobsPU")
     if not accounts:
@@ -70,7 +70,7 @@ def read(text: str) -> Limits:
 
 
 def _pieces(pattern: re.Pattern[str], text: str) -> list[tuple[re.Match[str], str]]:
-    """Return each head and the text up to the next."""
+    """Yield each head with the text up to the next head."""
     heads = list(pattern.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     return [(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]

@@ -1,4 +1,4 @@
-"""Is there room in the pool for a job once everything that gives way to it has gone?"""
+"""Room for a pending job on the nodes, after all preemptable jobs have ended."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -12,7 +12,7 @@ from .jobs import Job, UnsureError
 
 @dataclass(frozen=True)
 class Node:
-    """A node with all it has and what is in use; away means that no job can start there now."""
+    """A node with its TRES (`has`) and the allocated ones (`used`); `away` means that no job can start there now."""
 
     name: str
     has: Mapping[str, float]
@@ -23,7 +23,7 @@ class Node:
 
 
 def read(text: str) -> list[Node]:
-    """Return the nodes of `scontrol show nodes`; UnsureError where there are none, or amounts cannot be read."""
+    """Return the nodes of `scontrol show nodes`; UnsureError if there are none, or amounts cannot be read."""
     try:
         known = [
             Node(name, state.has, state.used, state.partitions, state.features, away=not state.is_open)
@@ -37,7 +37,7 @@ def read(text: str) -> list[Node]:
 
 
 class Room:
-    """What would be free on each node if all jobs of the yielding partitions went away."""
+    """The resources of each node that are free, or would be if all jobs of the `yielding` partitions ended."""
 
     def __init__(self, nodes: Iterable[Node], jobs: Iterable[Job], yielding: Collection[str]) -> None:
         self._nodes = {node.name: node for node in nodes if not node.away}
@@ -52,11 +52,14 @@ class Room:
                         self._free[name][key] = self._free[name].get(key, 0) + amount / job.node_count
 
     def is_empty(self, name: str) -> bool:
-        """Return whether a node would have all that it has."""
+        """Return whether all resources of a node would be free."""
         return all(self._free[name].get(key, 0) >= amount for key, amount in self._nodes[name].has.items())
 
     def clear(self, job: Job, partitions: Collection[str], others: Iterable[Job]) -> list[Job]:
-        """Let as few other jobs go, the first ones first, as make room on one node; none where it cannot be."""
+        """Free the resources of as few of `others`, in their order, as make room on one node, and return these jobs.
+
+        Return none if there is no such node.
+        """
         if job.node_count != 1:
             return []
         nodes = self._open_to(job, partitions)
@@ -84,7 +87,7 @@ class Room:
         )
 
     def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
-        """Return the nodes on which a job may run and that are not away; none where a required node is missing."""
+        """Return the available nodes on which a job may run; none if a required node is missing."""
         wanted = _alternatives(job.features)
         nodes = {
             name
@@ -92,12 +95,12 @@ class Room:
             if set(partitions) & set(node.partitions) and any(names <= set(node.features) for names in wanted)
         } - job.excluded
         if job.required:
-            # with more nodes than it names, a job needs others, too: that is not looked at
+            # a job that names fewer nodes than it needs is not supported
             return set(job.required) if job.required <= nodes and len(job.required) >= job.node_count else set()
         return nodes
 
     def take(self, job: Job, partitions: Collection[str]) -> bool:
-        """Set room aside for a waiting job in one of these partitions; False where there is none."""
+        """Reserve room for a pending job in one of these partitions; return False if there is none."""
         keys = _keys(job)
         shares: dict[str, float] = {}
         for name in sorted(self._open_to(job, partitions)):
@@ -132,10 +135,10 @@ def _keys(job: Job) -> list[str]:
 
 
 def _alternatives(constraint: str) -> list[set[str]]:
-    """Return sets of features, of which a node must have one whole, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
+    """Return the sets of features of which a node must have one, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
 
-    None for all other forms (counts, brackets, a mix of operators): a user may write any, and a job with one that is
-    not read finds no room here, so that nobody leaves for it.
+    Return none for all other forms (counts, brackets, a mix of operators): such a job finds no room here, so no job is
+    evicted for it.
     """
     if not constraint:
         return [set()]

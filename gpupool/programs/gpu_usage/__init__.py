@@ -1,4 +1,4 @@
-"""gpu_usage: who has how many GPUs, and the service by which all users of a node share what squeue prints.
+"""gpu_usage: show the GPUs of labs and users; and a service with which the users of a node share squeue's output.
 
-It runs on heads and compute nodes with nothing but Python's standard library.
+It runs on heads and compute nodes, and needs only Python's standard library.
 """

@@ -17,7 +17,7 @@ _BREAKDOWNS = {"user": count.by_user, "lab": count.by_lab, "partition": count.by
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what was asked for; 1 where the queue cannot be read, 2 for a name that is not there."""
+    """Print the requested table; return 1 if the queue cannot be read, 2 for an unknown name."""
     path, *rest = arguments
     parser = options.parser()
     asked = parser.parse_args(rest)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _queue(data: dict[str, Any]) -> tuple[float, list[Job]]:
-    """Return the queue as all users share it; where Slurm hides jobs from users, as it shows it to this one."""
+    """Return the queue that all users share, or this user's own if Slurm hides jobs from users."""
     if data["private"]:
         return time.time(), jobs.read(jobs.ask())
     return shared.queue(Path(data["folder"]), Path(data["socket"]))
@@ -77,7 +77,7 @@ def _settings(data: dict[str, Any]) -> Settings:
 
 
 def _plain(row: Row, by: str = "") -> dict[str, Any]:
-    """Return a row for JSON."""
+    """Return a row as plain data for JSON."""
     values: dict[str, Any] = {"name": row.name}
     values |= {"lab": row.lab} if by == "user" else {"cap": row.cap, "left": row.left} if by == "lab" else {}
     counts = {"running": row.running, "pending": row.pending, "overcap": row.overcap, "cpus": row.cpus}

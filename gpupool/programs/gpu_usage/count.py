@@ -9,7 +9,7 @@ from .jobs import Job
 
 @dataclass(frozen=True)
 class Settings:
-    """What the cluster is like, as far as all users may know it.
+    """The properties of the cluster that all users may know.
 
     `caps` are GPUs by account, in the order of the inventory, None for one without a cap; `parents` are the accounts
     above. `lending` accounts are those of no lab: their jobs run on idle GPUs. `types` counts the GPUs of all nodes.
@@ -24,7 +24,7 @@ class Settings:
 
 @dataclass
 class Row:
-    """GPUs that run and are pending; `overcap` of those that run do not count for the cap. `types` are what runs."""
+    """GPUs of running and pending jobs; `overcap` of the running ones do not count for the cap. `types` are running."""
 
     name: str
     lab: str = ""
@@ -38,11 +38,11 @@ class Row:
 
     @property
     def left(self) -> int | None:
-        """GPUs up to the cap; None without one."""
+        """The GPUs that are left up to the cap; None without a cap."""
         return None if self.cap is None else max(0, self.cap - self.running + self.overcap)
 
     def add(self, job: Job, settings: Settings) -> None:
-        """Count a job."""
+        """Add the GPUs of a job."""
         if not job.running:
             self.pending += job.count
             return
@@ -54,7 +54,7 @@ class Row:
 
 
 def lab_of(job: Job, settings: Settings) -> str:
-    """Return the account that a job is of; on borrowed GPUs its user's lab, which is the user's Unix group."""
+    """Return the account of a job; for a job on idle GPUs its user's lab, which is the user's Unix group."""
     borrowed = job.account in settings.lending
     return job.group if borrowed and job.group in settings.caps else job.account
 
@@ -72,7 +72,7 @@ def chosen(jobs: Iterable[Job], name: str, settings: Settings) -> list[Job]:
 
 
 def total(jobs: Iterable[Job], settings: Settings) -> Row:
-    """Return the sum over all."""
+    """Return the sum of all jobs as a row."""
     row = Row("total")
     for job in jobs:
         row.add(job, settings)
@@ -80,7 +80,7 @@ def total(jobs: Iterable[Job], settings: Settings) -> Row:
 
 
 def by_user(jobs: Iterable[Job], settings: Settings) -> list[Row]:
-    """Return a row for each user of a lab, those with most GPUs first."""
+    """Return a row for each user of a lab, sorted by GPUs, most first."""
     rows: dict[tuple[str, str], Row] = {}
     for job in jobs:
         lab = lab_of(job, settings)
@@ -89,7 +89,7 @@ def by_user(jobs: Iterable[Job], settings: Settings) -> list[Row]:
 
 
 def by_partition(jobs: Iterable[Job], settings: Settings) -> list[Row]:
-    """Return a row for each partition with jobs; a pending job counts for the first partition that it names."""
+    """Return a row for each partition with jobs; a pending job counts for its first partition."""
     rows: dict[str, Row] = {}
     for job in jobs:
         rows.setdefault(job.partition, Row(job.partition)).add(job, settings)
@@ -124,7 +124,7 @@ def _as_tree(parent: str, order: list[str], settings: Settings) -> Iterator[str]
 
 
 def _above(name: str, settings: Settings) -> list[str]:
-    """Return an account and those above it, the highest last."""
+    """Return an account and its parent accounts, the highest last."""
     names = [name]
     while above := settings.parents.get(names[-1]):
         names.append(above)

@@ -11,21 +11,21 @@ from gpupool.node.screen import plain
 from gpupool.slurm import queue, tres
 from gpupool.slurm.jobs import Entry
 
-# seconds that squeue may take
+# time limit of squeue in seconds
 PATIENCE = 30
-#: The type of GPUs that a job asks for without a type.
+#: The type of GPUs that a job requests without a type.
 ANY = "any"
 
 
 class QueueError(Exception):
-    """The queue cannot be read; the message says why."""
+    """The queue cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Job:
     """GPUs by type and CPUs of a job, or of all tasks of an array that wait together.
 
-    `group` is the Unix group of its user, `partition` the first of those that it names if it is pending.
+    `group` is the Unix group of its user, `partition` the first of its partitions.
     """
 
     user: str

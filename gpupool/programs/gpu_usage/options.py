@@ -1,4 +1,4 @@
-"""The options of gpu_usage, from which its --help and its manual page are made."""
+"""The options of gpu_usage, for its --help and its man page."""
 
 import argparse
 import textwrap

@@ -19,12 +19,12 @@ from gpupool.slurm import snapshot
 from . import jobs
 from .jobs import Job, QueueError
 
-# seconds for which the queue is good enough, at the least; and how many times longer than squeue took
+# the queue is fresh for this many seconds at least, and for this many times the duration of squeue
 FRESH = 5
 TIMES = 5
-# seconds after which a service that was not asked ends
+# seconds without a caller after which the service exits
 IDLE = 60
-# seconds that a caller waits: squeue's own patience for whoever came before, and for this one
+# time limit of a caller in seconds: squeue's time limit for the caller before, and for this one
 WAIT = 2 * jobs.PATIENCE + 5
 
 _FILE = "queue.json"
@@ -40,7 +40,7 @@ class Service:
         self._answer = ""
 
     def answer(self) -> str:
-        """Return `ok` once the file is fresh, or why it cannot be; a failure holds as long as a success."""
+        """Return `ok` once the file is fresh, or the reason of a failure, which is kept as long as a success."""
         began = time.monotonic()
         if began < self._until:
             return self._answer
@@ -68,7 +68,7 @@ class Service:
         return known if known.is_fresh(time.time()) else None
 
     def run(self, listening: socket.socket, idle: float = IDLE) -> None:
-        """Answer one caller after the other, until none comes any more."""
+        """Answer callers one after the other; return when there has been no caller for some time."""
         listening.settimeout(idle)
         while True:
             try:
@@ -79,14 +79,14 @@ class Service:
                 line = self.answer().encode()
                 caller.setblocking(False)
                 try:
-                    # one short line fits into a new socket: nobody is waited for
+                    # the buffer of a new socket has room for a short line, so this never blocks
                     caller.send(line[:1000])
                 except OSError:
                     continue
 
 
 def queue(folder: Path, path: Path) -> tuple[float, list[Job]]:
-    """Return when the queue was read, in seconds since 1970, and its jobs; QueueError where nobody can tell."""
+    """Return the time at which the queue was read, in seconds since 1970, and its jobs; QueueError if it fails."""
     known = _read(folder)
     if known and known[0] <= time.time() < known[1]:
         return known[0], known[2]
@@ -126,7 +126,7 @@ def _call(path: Path) -> str:
 
 
 def main() -> None:
-    """Run as systemd starts it: the socket is file 3, the directory that of RuntimeDirectory=."""
+    """Run the service as systemd starts it: the socket is file 3, the directory that of RuntimeDirectory=."""
     if os.environ.get("LISTEN_FDS") != "1":
         raise SystemExit("gpupool-queue: start gpupool-queue.socket instead")
     with socket.socket(fileno=3) as listening:

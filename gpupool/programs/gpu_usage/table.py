@@ -1,4 +1,4 @@
-"""Rows as text: aligned columns, for a terminal with colours and bars as far as it has room for them."""
+"""Rows as text in aligned columns; in a terminal with colours, and with bars if there is room."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ _BOLD, _RED, _GREEN, _YELLOW = "1", "31", "32", "33"
 
 @dataclass(frozen=True)
 class Look:
-    """How to print: `width` in characters, 0 without an end."""
+    """The style of the output: `width` in characters, 0 for unlimited."""
 
     width: int = 0
     colour: bool = False
@@ -22,7 +22,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, and what a row has in it. Numbers are on the right."""
+    """A column: its head, and the function that returns a row's text. Numbers are aligned to the right."""
 
     head: str
     cell: Callable[[Row], str]
@@ -30,7 +30,7 @@ class Column:
 
 
 def look(out: TextIO, colour: str) -> Look:
-    """Return how to print to a stream; `colour` is auto, always or never."""
+    """Return the style for a stream; `colour` is auto, always or never."""
     terminal = out.isatty() and os.environ.get("TERM") not in ("dumb", "", None)
     width = os.get_terminal_size(out.fileno()).columns if terminal else 0
     coloured = colour == "always" or (colour == "auto" and terminal and not os.environ.get("NO_COLOR"))
@@ -39,7 +39,7 @@ def look(out: TextIO, colour: str) -> Look:
 
 
 def number(value: int | None) -> str:
-    """Return a number, or a dash where there is none."""
+    """Return a number as text, or a dash for None."""
     return "-" if value is None else str(value)
 
 
@@ -62,7 +62,7 @@ def columns(by: str, types: Iterable[str]) -> list[Column]:
 
 
 def lines(rows: Sequence[Row], total: Row, by: str, types: Sequence[str], how: Look) -> list[str]:
-    """Return the table with its head and its sum. What does not fit into a terminal is left out: bars, then types."""
+    """Return the table with its head and its sum; columns that do not fit are left out: bars, then types."""
     shown = columns(by, types)
     table = _aligned(rows, total, shown)
     if how.width and len(table[0]) > how.width:
@@ -78,7 +78,7 @@ def lines(rows: Sequence[Row], total: Row, by: str, types: Sequence[str], how: L
 
 
 def bar(share: float) -> str:
-    """Return a bar of ten signs, in eighths; one that is full stays so beyond."""
+    """Return a bar of ten characters, in steps of an eighth; a part above 1 is a full bar."""
     eighths = round(min(max(share, 0.0), 1.0) * _BAR * 8)
     full, rest = divmod(eighths, 8)
     return f"{'█' * full}{' ▏▎▍▌▋▊▉'[rest] if rest else ''}".ljust(_BAR, "·")
