@@ -1,4 +1,4 @@
--- The site's own job_submit.lua. What it sets in its variables and in the libraries changes nothing in gpupool's part.
+-- The site's own job_submit.lua. It runs with copies of variables and libraries, so it cannot change gpupool's part.
 local fragment = {}
 local environment = setmetatable({}, { __index = _G })
 

@@ -2,7 +2,7 @@
 local given = request.given
 local rules = {}
 
--- Slurm gives what is named once: eight times gpu:1 is one GPU.
+-- Slurm counts a repeated name once: eight times gpu:1 is one GPU.
 function rules.repeated(_, all)
   for _, field in ipairs(amounts.GPU_FIELDS) do
     if amounts.is_repeated(given(all[field])) then
@@ -18,7 +18,7 @@ function rules.typed(_, all)
   end
 end
 
--- Returns the most CPUs for a GPU of a type. A GPU of no type may be of any type, or of those that --constraint names.
+-- Returns the most CPUs for a GPU of a type. A GPU without a type may be of any type, or of the types in --constraint.
 local function most_cpus_of(job, kind)
   local least = math.huge
   if kind == "" then

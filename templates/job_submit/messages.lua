@@ -1,4 +1,4 @@
--- What this cluster does differently from what a user may expect.
+-- Messages about differences of this cluster from users' expectations.
 local given = request.given
 local rules = {}
 

@@ -1,4 +1,4 @@
--- What would keep Slurm from preempting a job, or from starting jobs at all.
+-- Requests with which Slurm could not preempt a job, or could not start other jobs.
 local given = request.given
 local rules = {}
 

@@ -1,4 +1,4 @@
--- What a job's user asked for: fields, partitions, account and QoS.
+-- The requests of a job: fields, partitions, account and QoS.
 local request = {}
 
 -- Fields of 64 bits, which are nil where they have no value: there each number is an amount.

@@ -220,7 +220,7 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
-    """Return the jobs that may be evicted for a pending one: those that are leaving already, and the others.
+    """Return the jobs that may be evicted for a pending one: the jobs that are leaving already, and the others.
 
     The others are in the order of eviction, the youngest first.
     """
