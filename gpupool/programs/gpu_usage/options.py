@@ -7,8 +7,8 @@ PROG = "gpu_usage"
 SUMMARY = "show how many GPUs run and are pending, by lab, by user or by partition"
 
 ABOUT = (
-    "RUNNING are the GPUs of running jobs, PENDING the requests of pending jobs. OVERCAP are the idle GPUs of other labs "
-    "among RUNNING: they do not count for the lab's cap, and the job is preempted when an owner needs them. CAP is the "
+    "RUNNING are the GPUs of running jobs, PENDING the requests of pending jobs. OVERCAP are the idle GPUs of other "
+    "labs among RUNNING: they do not count for the lab's cap, and the job is preempted when an owner needs them. CAP is the "
     "number that the lab contributed, LEFT the number that its jobs can still get. Jobs in overcap are listed with the "
     "lab of the job's user. An account's line includes the jobs of its sub-accounts.",
     "The other columns are the running GPUs of each type. A pending job of several partitions counts for the first.",
