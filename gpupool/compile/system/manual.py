@@ -128,8 +128,8 @@ UTILIZATION = Page(
     "show the utilization of the GPUs of your running job",
     "[-s SECONDS] JOBID",
     (
-        "Runs nvidia-smi in the job, for its GPUs only, and prints lines of CSV until you press Ctrl-C. It takes "
-        "no resources from the job.",
+        "Runs nvidia-smi in the job, for its GPUs only, and prints lines of CSV until you press Ctrl-C. The job "
+        "keeps all its resources.",
     ),
     (("-s, --seconds N", "seconds between two lines (5)"), ("-h, --help", "this help")),
     (("getUtilByJobId.sh 123", "job 123"), ("getUtilByJobId.sh 123_4", "a task of an array")),

@@ -10,7 +10,7 @@ usage: getUtilByJobId.sh [-s SECONDS] JOBID
 Show the utilization of the GPUs of your running job.
 
 Runs nvidia-smi in the job, for its GPUs only, and prints lines of CSV until
-you press Ctrl-C. It takes no resources from the job.
+you press Ctrl-C. The job keeps all its resources.
 
   -s, --seconds N  seconds between two lines (5)
   -h, --help       this help
