@@ -8,9 +8,9 @@ SUMMARY = "show how many GPUs run and are pending, by lab, by user or by partiti
 
 ABOUT = (
     "RUNNING are the GPUs of running jobs, PENDING the requests of pending jobs. OVERCAP are the idle GPUs of other "
-    "labs among RUNNING: they do not count for the lab's cap, and the job is preempted when an owner needs them. CAP is "
-    "the number that the lab contributed, LEFT the number that its jobs can still get. Jobs in overcap are listed with "
-    "the lab of the job's user. An account's line includes the jobs of its sub-accounts.",
+    "labs among RUNNING: they do not count for the lab's cap, and the job is preempted when an owner needs them. CAP "
+    "is the number that the lab contributed, LEFT the number that its jobs can still get. Jobs in overcap are listed "
+    "with the lab of the job's user. An account's line includes the jobs of its sub-accounts.",
     "The other columns are the running GPUs of each type. A pending job of several partitions counts for the first.",
     "All users of a node share one answer of squeue, at most a few seconds old, so you can use gpu_usage with watch.",
 )
