@@ -112,7 +112,7 @@ def test_login_shells_show_the_warning_if_a_variable_names_the_directory(scratch
         (text,) = (file.text for file in spaces.files(cluster, cluster.nodes["ctl"]))
         assert text.count(soon.FILE) == times
     run(scratch, 54)
-    shown = text[text.index("case $- in *i*)", text.index("send a terminal no codes")) :]
+    shown = text[text.index("case $- in *i*)", text.index("control characters are removed")) :]
     shown = shown[: shown.index("esac") + len("esac")]
 
     def log_in(flag: str) -> str:
