@@ -33,8 +33,8 @@ _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 class Settings:
     """/etc/gpupool/arbiter.json: `grace` by preemptable partition and `interval` in seconds, `tier` by partition.
 
-    Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` are those that differ from `action`.
-    `share` is the file with the queue for other programs, "" for none.
+    Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` has the exceptions from `action`, by
+    partition. `share` is the file with the queue for other programs, "" for none.
     """
 
     labmates: tuple[str, ...] = ()
