@@ -1,5 +1,5 @@
--- Sizes (bytes) of texts of a job. slurmctld keeps them in memory for each job and each task of an array, and sends them
--- to all programs that read the queue. Slurm itself limits all other texts.
+-- Sizes (bytes) of texts of a job. slurmctld keeps them in memory for each job and each task of an array, and sends
+-- them to all programs that read the queue. Slurm itself limits all other texts.
 local given = request.given
 local rules = {}
 
