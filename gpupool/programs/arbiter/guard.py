@@ -1,7 +1,6 @@
 """The guard: the allocations of jobs, compared with the limits of the inventory for a job and for an account.
 
-The submit plugin predicts what Slurm will allocate, which it cannot know of each request. Here counts what Slurm has
-allocated.
+The submit plugin predicts the allocation, which is not possible for every request. The guard reads it from the queue.
 """
 
 import math
