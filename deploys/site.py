@@ -1,7 +1,7 @@
 """The deploy of the whole cluster, stage by stage. docs/concepts.md gives the reasons for the order.
 
-Each step is called on every node, and does nothing on nodes to which its role does not apply. There is one call a line
-and no loop over roles, because pyinfra identifies an operation by the line that calls it.
+Each step does nothing on nodes to which its role does not apply; an `if` only changes the order. There is one call a
+line and no loop over roles, because pyinfra identifies an operation by the line that calls it.
 """
 
 from gpupool.engine.here import here
@@ -47,7 +47,7 @@ from gpupool.roles import (
 )
 
 cluster, node = here()
-first = node == cluster.controllers[0]
+is_first_controller = node == cluster.controllers[0]
 
 slurm.version(cluster, node)
 slurm.keep(cluster, node)
@@ -81,18 +81,18 @@ docker.apply(cluster, node)
 singularity.apply(cluster, node)
 images.apply(cluster, node)
 elastic.apply(cluster, node)
-if first:
+if is_first_controller:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")
-if not first:
+if not is_first_controller:
     slurm.apply(cluster, node)
 database.apply(cluster, node)
 accounts.names(cluster, node)
 barrier(name="Accounts are known")
-if first:
+if is_first_controller:
     controller.apply(cluster, node)
 barrier(name="The controller runs")
-if not first:
+if not is_first_controller:
     controller.apply(cluster, node)
 arbiter.apply(cluster, node)
 drift.apply(cluster, node)
@@ -108,9 +108,11 @@ reboot.apply(cluster, node)
 web.apply(cluster, node)
 # after the daemons, because its download may fail
 conda.apply(cluster, node)
+
 usage.apply(cluster, node)
 backup.apply(cluster, node)
-# last: operations that fail because of jobs or data must not stop the others
+
+# Last, because these may fail because of jobs or data, and a failed operation ends the work on its node.
 directory.look(cluster, node)
 directory.homes(cluster, node)
 accounts.limits(cluster, node)

@@ -1,7 +1,7 @@
-"""Print text from other sources on a terminal literally, never as markup, emoji or control characters.
+"""Print untrusted text on a terminal exactly as it is, never as markup, emoji or control characters.
 
-Names and reasons come from inventories, nodes and their users. `Screen` prints any string safely; `styled` makes a text
-of which parts have a style, or that is for another console. Rich is only imported when something is printed, so that
+Names and reasons come from inventories, nodes and their users. `Screen` prints any string safely; `styled` returns a
+text of Rich, with styles or for another console. Rich is only imported when something is printed, so that
 shell completion and JSON output do not wait for it.
 """
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def plain(text: str) -> str:
-    r"""Return the text with control characters (colours, bells, changes of direction) escaped, as \x1b or \u202e."""
+    r"""Return the text with control characters (colours, bells, marks of direction) escaped, as \x1b or \u202e."""
     return "".join(
-        sign if sign.isprintable() or sign in "\n\t" else sign.encode("unicode_escape").decode() for sign in text
+        character if character.isprintable() or character in "\n\t" else character.encode("unicode_escape").decode()
+        for character in text
     )
 
 
@@ -33,15 +34,15 @@ def styled(*parts: str | tuple[str, str]) -> "Text":
 class Screen:
     """Standard output, or standard error, for people; its console is made at the first use."""
 
-    def __init__(self, **options: Any) -> None:
-        self._options = options
+    def __init__(self, **console_options: Any) -> None:
+        self._console_options = console_options
 
     @cached_property
     def console(self) -> "LiteralConsole":
         """The console, for parts of Rich that need one."""
         from gpupool.console import LiteralConsole
 
-        return LiteralConsole(**self._options)
+        return LiteralConsole(**self._console_options)
 
     @property
     def is_terminal(self) -> bool:

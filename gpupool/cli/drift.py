@@ -31,13 +31,13 @@ def command(
     plan.ensure_not_interrupted()
     # pyinfra is slow to import, so only commands that need nodes import it
     from gpupool.drift.ask import drift
-    from gpupool.drift.metrics import text, write
+    from gpupool.drift.metrics import metrics_text, write
 
     names = (chosen(target, limit) or {node.name for node in target.nodes}) - set(plan.asleep)
     seen = drift(door, plan, names)
     if metrics:
         looked = [node.name for node in target.nodes if node.name in names]
-        write(metrics, text(seen.differences, looked, seen.trouble, time.time()))
+        write(metrics, metrics_text(seen.differences, looked, seen.trouble, time.time()))
     if as_json:
         print_json({
             "ok": not seen.trouble,

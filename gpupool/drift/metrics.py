@@ -9,20 +9,23 @@ from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
 from gpupool.whole import put
 
-#: All kinds of differences: a kind without a difference is written with the count 0.
+#: All kinds of differences: each is written, also with the count 0.
 KINDS = tuple(map(str, Kind))
 
 
-def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collection[str], now: float) -> str:
-    """Return the metrics of `nodes`, read until `now` (Unix time); nodes that `failed` have no count."""
+def metrics_text(differences: Sequence[Difference], nodes: Sequence[str], unread: Collection[str], now: float) -> str:
+    """Return the metrics of `nodes`, read until `now` (Unix time); `unread` nodes gave no answer and have no counts."""
     counts = Counter((difference.node, difference.kind) for difference in differences)
-    lines = ["# HELP gpupool_drift Differences from the inventory.", "# TYPE gpupool_drift gauge"]
+    lines = ["# HELP gpupool_drift Number of differences from the inventory.", "# TYPE gpupool_drift gauge"]
     for node in nodes:
-        if node not in failed:
+        if node not in unread:
             lines += [f'gpupool_drift{{node="{node}",kind="{kind}"}} {counts[node, kind]}' for kind in KINDS]
     lines += ["# HELP gpupool_drift_read Whether a node could be read.", "# TYPE gpupool_drift_read gauge"]
-    lines += [f'gpupool_drift_read{{node="{node}"}} {int(node not in failed)}' for node in nodes]
-    lines += ["# HELP gpupool_drift_time_seconds Unix time of this reading.", "# TYPE gpupool_drift_time_seconds gauge"]
+    lines += [f'gpupool_drift_read{{node="{node}"}} {int(node not in unread)}' for node in nodes]
+    lines += [
+        "# HELP gpupool_drift_time_seconds Unix time at which this reading ended.",
+        "# TYPE gpupool_drift_time_seconds gauge",
+    ]
     lines.append(f"gpupool_drift_time_seconds {now:.0f}")
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,8 @@
-"""The only module that runs the engine, so that every run has an origin and skips nodes that are powered down."""
+"""The only module that runs the engine.
+
+So every run that changes nodes leaves its origin in their logs, and every run on the inventory skips nodes that are
+powered down.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -32,7 +36,7 @@ class Door:
     screen: Screen | None = None
 
     def to(self, target: Target) -> "Door":
-        """Return a door of the same command to the nodes of another target."""
+        """Return a copy for the nodes of another target."""
         return replace(self, target=target)
 
     def announced(self) -> "Door":
@@ -66,8 +70,10 @@ class Door:
         return replace(report, asleep=resting)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
-        """Run steps that change nothing on machines at these addresses, in the inventory or not."""
-        hosts = [NodeHost(name, (), {**self.target.ssh, "ssh_hostname": at}) for name, at in addresses.items()]
+        """Run steps on machines by address, in the inventory or not, without changing anything, as in a plan."""
+        hosts = [
+            NodeHost(name, (), {**self.target.ssh, "ssh_hostname": address}) for name, address in addresses.items()
+        ]
         return self._run(hosts, steps, None, execute=False)
 
     def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
@@ -81,7 +87,7 @@ class Door:
 
     @cached_property
     def origin(self) -> Origin:
-        """The origin of this command, for the log of each changed node."""
+        """The command, its user and the commit of the inventory, for the log of each changed node."""
         from gpupool.remote.lock import whoami
 
         commit = commit_of(self.target.inventory) if self.target.inventory else ()

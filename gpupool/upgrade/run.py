@@ -28,8 +28,8 @@ WORK = "upgrade"
 BACKUP_SECONDS = 6 * 3600.0
 #: The only failure after which the database and the packages of slurmdbd are rolled back.
 SLURMDBD_DOWN = Reason(Code.UNIT_DOWN, "slurmdbd.service")
-REGISTER_SECONDS = 180.0  # for a started daemon to register or answer
-_LOOK_SECONDS = 2.0
+REGISTER_SECONDS = 180.0  # time limit for a started daemon to register or answer
+_POLL_SECONDS = 2.0
 
 
 class Upgrade:
@@ -48,8 +48,8 @@ class Upgrade:
     def run(self, at_most: int, *, drill: bool = False) -> None:
         """Fetch all packages, back up, run all stages, then apply the inventory on all nodes with Slurm.
 
-        At most `at_most` compute nodes change at once. `drill` first tries the new release with the backup, on this
-        machine.
+        At most `at_most` compute nodes change at once. `drill` first restores the backup with the new release on this
+        machine, and stops the upgrade if anything differs.
         """
         with self._door.awake(self._reached):
             if self._todo:
@@ -81,25 +81,25 @@ class Upgrade:
     def _stages(self, at_most: int) -> None:
         for stage in stages(self._cluster, self._reached):
             self._hold.ensure()
-            mine = [node for node in stage.nodes if node.name in self._todo]
+            pending = [node for node in stage.nodes if node.name in self._todo]
             match stage.kind:
                 case "compute nodes":
                     self._compute(stage.nodes, at_most)
-                case "slurmdbd" if mine:
-                    self._database(mine[0])
-                    self._start_controllers(mine)
-                case "backup controllers" | "the first controller" if mine:
-                    self._change(mine)
-                    self._start_controllers(mine)
-                case "the others" if mine:
-                    self._change(mine)
+                case "slurmdbd" if pending:
+                    self._database(pending[0])
+                    self._start_controllers(pending)
+                case "backup controllers" | "the first controller" if pending:
+                    self._install(pending)
+                    self._start_controllers(pending)
+                case "the others" if pending:
+                    self._install(pending)
         self._hold.ensure()
         self._apply(self._reached)
         self._do(steps.tidy, self._reached, AGAIN)
 
     # Stages
 
-    def _change(self, nodes: Sequence[Node]) -> None:
+    def _install(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
             self._observer.step(node.name, f"upgrading to Slurm {self._release}")
         self._do(steps.change, [node.name for node in nodes], AGAIN)
@@ -108,7 +108,7 @@ class Upgrade:
         self._door.deploy(deploy, names, execute=True).ensure_ok(advice)
 
     def _apply(self, names: Collection[str]) -> None:
-        self._door.apply(names).ensure_ok(f"its packages are already of Slurm {self._release}; {AGAIN}")
+        self._door.apply(names).ensure_ok(f"it already has the packages of Slurm {self._release}; {AGAIN}")
 
     def _database(self, node: Node) -> None:
         self._observer.step(
@@ -120,7 +120,7 @@ class Upgrade:
         if why is None:
             self._observer.step(node.name, f"slurmdbd {self._release} answers")
             return
-        # after a lost connection, the database may be fine
+        # only a slurmdbd that does not run calls for a rollback: after a lost connection, for example, it may be fine
         if report.hosts[node.name].reason != SLURMDBD_DOWN:
             raise GpupoolError(f"{node.name}: {why}; the other nodes are unchanged: {AGAIN}")
         if self._rollback.release() != self._release:
@@ -135,50 +135,53 @@ class Upgrade:
             return
         self._apply([node.name for node in controllers])
         if self._cluster.controllers[0] in controllers:
-            self._observer.step(self._cluster.controllers[0].name, f"slurmctld {self._slurmctld()} answers")
+            self._observer.step(self._cluster.controllers[0].name, f"slurmctld {self._wait_for_slurmctld()} answers")
 
     def _compute(self, nodes: Sequence[Node], at_most: int) -> None:
-        ours = {name for name, state in states(self._controller, nodes).items() if state.is_ours(WORK)}
-        todo = [node for node in nodes if node.name in self._todo or node.name in ours]
+        drained = {name for name, state in states(self._controller, nodes).items() if state.is_ours(WORK)}
+        todo = [node for node in nodes if node.name in self._todo or node.name in drained]
         for batch in batches(todo, at_most):
             self._hold.ensure()
             # a job that starts in the seconds without slurmd would fail
             drain.drain(self._controller, batch, WORK, f"Slurm {self._release}; running jobs continue")
             report = self._door.deploy(steps.change, [node.name for node in batch], execute=True)
             report.ensure_not_interrupted()
-            late = {**self._late([node for node in batch if node.name not in report.failures]), **report.failures}
+            failed = {
+                **self._wait_for_slurmd([node for node in batch if node.name not in report.failures]),
+                **report.failures,
+            }
             for node in batch:
-                self._observer.step(node.name, late.get(node.name) or f"slurmd {self._release} is registered")
-                if node.name in late:
-                    drain.drain(self._controller, [node], WORK, f"failed: {late[node.name]}")
-            drain.resume(self._controller, [node for node in batch if node.name not in late], WORK)
-            if late:
-                reasons = "; ".join(f"{name}: {why}" for name, why in late.items())
-                raise GpupoolError(f"{reasons}\n{', '.join(late)} stay drained, and the upgrade stops here: {AGAIN}")
+                self._observer.step(node.name, failed.get(node.name) or f"slurmd {self._release} is registered")
+                if node.name in failed:
+                    drain.drain(self._controller, [node], WORK, f"failed: {failed[node.name]}")
+            drain.resume(self._controller, [node for node in batch if node.name not in failed], WORK)
+            if failed:
+                reasons = "; ".join(f"{name}: {why}" for name, why in failed.items())
+                raise GpupoolError(f"{reasons}\n{', '.join(failed)} stay drained, and the upgrade stops here: {AGAIN}")
 
     # Waiting for daemons
 
-    def _slurmctld(self) -> str:
+    def _wait_for_slurmctld(self) -> str:
         """Wait for a slurmctld of the new release, and return its version; GpupoolError after REGISTER_SECONDS."""
         why, end = "", time.monotonic() + REGISTER_SECONDS
         while time.monotonic() < end:
             try:
-                shown = self._controller.ask("scontrol", "show", "config")
+                config = self._controller.ask("scontrol", "show", "config")
                 version = next(
-                    (line.split()[-1] for line in shown.splitlines() if line.startswith("SLURM_VERSION")), ""
+                    (line.split()[-1] for line in config.splitlines() if line.startswith("SLURM_VERSION")), ""
                 )
                 if release_of(version) == self._release:
                     return version
                 why = f"slurmctld {version} answers"
             except (NoAnswerError, RefusedError) as error:
                 why = str(error)
-            time.sleep(_LOOK_SECONDS)
-        raise GpupoolError(f"slurmctld of Slurm {self._release} does not answer: {why}: {AGAIN}")
+            time.sleep(_POLL_SECONDS)
+        raise GpupoolError(f"no slurmctld {self._release} after {REGISTER_SECONDS:.0f} s ({why}); {AGAIN}")
 
-    def _late(self, nodes: Sequence[Node]) -> dict[str, str]:
+    def _wait_for_slurmd(self, nodes: Sequence[Node]) -> dict[str, str]:
         """Return the nodes whose new slurmd has not registered within REGISTER_SECONDS, with the reason."""
-        why, end = {node.name: "slurmctld does not know it" for node in nodes}, time.monotonic() + REGISTER_SECONDS
-        while why and time.monotonic() < end:
+        missing, end = {node.name: "slurmctld does not know it" for node in nodes}, time.monotonic() + REGISTER_SECONDS
+        while missing and time.monotonic() < end:
             known = states(self._controller, nodes)
             for name, state in known.items():
                 if (
@@ -186,11 +189,11 @@ class Upgrade:
                     and release_of(state.version) == self._release
                     and not {"DOWN", "INVALID_REG"} & state.flags
                 ):
-                    why.pop(name, None)
-                elif name in why:
-                    why[name] = (
+                    missing.pop(name, None)
+                elif name in missing:
+                    missing[name] = (
                         f"slurmctld reports {'+'.join(sorted(state.flags))}, slurmd {state.version or 'not registered'}"
                     )
-            if why:
-                time.sleep(_LOOK_SECONDS)
-        return why
+            if missing:
+                time.sleep(_POLL_SECONDS)
+        return missing

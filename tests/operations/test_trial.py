@@ -93,7 +93,7 @@ def test_a_refusal_of_slurmctld_is_reported_with_its_line(
     monkeypatch.setenv("AS", before)
     lay(etc, CONF.replace("PriorityWeightAge=1", "NoSuchKey=1"))
     reason = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
-    assert tried(etc) == (1, f"slurmctld would not start with it: {reason}")
+    assert tried(etc) == (1, f"slurmctld would not start with the new files: {reason}")
 
 
 def test_jobs_keep_their_scripts_or_slurmctld_would_end_them(
@@ -112,17 +112,19 @@ def test_jobs_keep_their_scripts_or_slurmctld_would_end_them(
 
 def test_jobs_that_would_end_are_named(etc: Path) -> None:
     lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
-    words = "slurmctld would end 2 of the jobs with it: 7 (u-kira1, short), 8 (u-hays1, long)"
+    words = "with the new files, slurmctld would end jobs (2): 7 (u-kira1, short), 8 (u-hays1, long)"
     assert tried(etc) == (1, f"{words}; let them end first")
 
 
-@pytest.mark.parametrize(("live", "lost"), [("7|R\\n8|CG\\n", "1 of the jobs with it: 7 (u-kira1, short)"), ("", "")])
+@pytest.mark.parametrize(("live", "lost"), [("7|R\\n8|CG\\n", "jobs (1): 7 (u-kira1, short)"), ("", "")])
 def test_jobs_that_ended_since_the_last_state_are_not_counted_as_lost(
     etc: Path, monkeypatch: pytest.MonkeyPatch, live: str, lost: str
 ) -> None:
     monkeypatch.setenv("LIVE", live)
     lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
-    assert tried(etc) == ((1, f"slurmctld would end {lost}; let them end first") if lost else (0, ""))
+    assert tried(etc) == (
+        (1, f"with the new files, slurmctld would end {lost}; let them end first") if lost else (0, "")
+    )
 
 
 def test_a_first_slurm_conf_is_tried_alone(etc: Path) -> None:
@@ -145,7 +147,7 @@ def test_without_namespaces_only_its_keys_are_read(etc: Path, tmp_path: Path) ->
     assert tried(etc) == (0, "")
     lay(etc, CONF + "NoSuchKey=1\n")
     words = "line 8 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
-    assert tried(etc) == (1, f"slurmctld would not start with it: {words}")
+    assert tried(etc) == (1, f"slurmctld would not start with the new files: {words}")
 
 
 def test_files_staged_by_another_run_are_not_tried(etc: Path) -> None:

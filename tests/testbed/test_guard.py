@@ -67,7 +67,7 @@ def test_a_job_that_names_the_partition_but_runs_in_another_is_kept_too(idle: Te
     before = slurm_files(idle)
     status, words = messages_of(changed("partitions.yml", line_of("long", idle), ""), "apply")
     assert status == 1
-    assert f"slurmctld would end 1 of the jobs with it: {job} (u-kira1, short" in words
+    assert f"slurmctld would end jobs (1): {job} (u-kira1, short" in words
     assert slurm_files(idle) == before
     assert idle.job(job)["JobState"] == "RUNNING"
 
@@ -97,7 +97,7 @@ def test_a_slurm_conf_that_slurmctld_would_refuse_never_reaches_it(idle: Testbed
     assert status == 1
     lines = gpupool("render", wrong.inventory, "marvin").stdout.splitlines()
     assert "SwitchType=switch/nowhere" in lines
-    assert "refused, nothing is replaced: slurmctld would not start with it" in words
+    assert "refused, nothing is replaced: slurmctld would not start with the new files" in words
     assert "cannot find switch plugin for switch/nowhere" in words
     assert "vicki: Configuration tried: /etc/slurm/slurm.conf is not changed" in words
     assert slurm_files(idle) == before

@@ -14,7 +14,7 @@ class Reservation(SourcedEntry):
     name: Name
     accounts: tuple[Name, ...] = Field((), description="Accounts whose jobs may run in it.")
     users: tuple[Name, ...] = Field(
-        (), description="Users whose jobs may run in it; with `accounts`, only their jobs in these accounts."
+        (), description="Users whose jobs may run in it. With `accounts` as well, a job needs one of both."
     )
     nodes: Nodes | None = Field(None, description="Whole nodes, by selector.")
     node_count: Several | None = Field(None, description="Number of whole nodes of `partition`; Slurm chooses them.")
@@ -23,7 +23,7 @@ class Reservation(SourcedEntry):
         default_factory=dict, description="Number of GPUs by type in `partition`; Slurm chooses them."
     )
     partition: Name | None = Field(
-        None, description="Partition of the nodes; jobs that name only the reservation run in it."
+        None, description="Partition of the nodes or GPUs, and of jobs with `--reservation` and without `--partition`."
     )
     start: Moment = Field(description="First start, in the cluster's time zone: 2030-01-31 10:00.")
     duration: Span
@@ -31,12 +31,16 @@ class Reservation(SourcedEntry):
         None, description="How often it recurs, at the same time of day; default: once."
     )
     maintenance: Flag = Field(
-        False, description="Its nodes are in state MAINTENANCE; without accounts and users only root's jobs run."
+        False,
+        description="Its nodes are in state MAINTENANCE. Without accounts and users only root's jobs run.",
     )
     ignore_jobs: Flag = Field(
         False, description="Create it even if jobs may still run there when it begins; these jobs are not ended."
     )
-    flex: Flag = Field(False, description="Its jobs may start before it, end after it and use other nodes, too.")
+    flex: Flag = Field(
+        False, description="Jobs that request it may start earlier, end later, and also use other nodes."
+    )
     free_after: Span | None = Field(
-        None, description="The reservation ends (until it recurs) after this time without a job."
+        None,
+        description="It ends early if no job uses it for this time; a reservation that recurs begins again as planned.",
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.drift.metrics import KINDS, text, write
+from gpupool.drift.metrics import KINDS, metrics_text, write
 from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
 
@@ -13,7 +13,7 @@ FILE = Difference("n1", "file", "/etc/x", "a", "b", "-", "")
 
 
 def test_each_node_has_a_count_of_each_kind_and_a_failed_node_has_none() -> None:
-    metrics = text([FILE, FILE], ["n1", "n2"], {"n2": "no answer"}, 1900000000.4)
+    metrics = metrics_text([FILE, FILE], ["n1", "n2"], {"n2": "no answer"}, 1900000000.4)
     assert 'gpupool_drift{node="n1",kind="file"} 2' in metrics
     assert len(re.findall(r'^gpupool_drift\{node="n1",kind="\w+"\} 0$', metrics, flags=re.MULTILINE)) == len(KINDS) - 1
     assert 'gpupool_drift{node="n2"' not in metrics

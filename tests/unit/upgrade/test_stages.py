@@ -19,7 +19,7 @@ from gpupool.upkeep.state import states
 def test_a_slurmctld_that_does_not_start_with_the_new_release_stops_the_upgrade(run: Run) -> None:
     run.door.effects.pop("apply")
     began = run.fake.clock.now
-    with pytest.raises(GpupoolError, match=r"Slurm 26\.05 does not answer: slurmctld 24\.11\.5 answers: fix it"):
+    with pytest.raises(GpupoolError, match=r"no slurmctld 26\.05 after 180 s \(slurmctld 24\.11\.5 answers\); fix it"):
         run()
     assert run.fake.clock.now - began >= REGISTER_SECONDS
     assert run.steps()[-1] == ("apply", ("ctl",))
@@ -117,7 +117,7 @@ def test_a_drain_by_others_is_kept(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "why"), [("apply", "its packages are already of Slurm 26.05"), ("tidy", "fix it, then")]
+    ("what", "why"), [("apply", "it already has the packages of Slurm 26.05"), ("tidy", "fix it, then")]
 )
 def test_a_failure_at_the_end_is_reported_with_the_next_command(run: Run, what: str, why: str) -> None:
     run.door.failures[what, "gpu-2"] = "Slurm configuration: no space left on device"
