@@ -85,7 +85,7 @@ case $new_result/$now_result in
     printf '%s\n' "slurmctld would not start with the new files: $where$output" >&2; exit 1;;
   *) exit 0;; # unknown
 esac
-# lost jobs: those that run now and would not run, and all that the new slurmctld would not have
+# lost jobs: running jobs that would not run, and jobs that the new slurmctld would not have
 awk -F'|' '{ state[FILENAME, $1] = $2; line[FILENAME, $1] = $0 }
   END { for (key in state) { split(key, part, SUBSEP); if (part[1] != ARGV[2]) continue
     was = state[key]; is = state[ARGV[1], part[2]]; run = "^(R|S|ST|CF)$"

@@ -47,7 +47,7 @@ def test_a_silent_slurmctld_stops_the_upgrade_and_a_late_one_does_not(run: Run) 
 
 def test_a_silent_slurmctld_is_abandoned_after_its_time(run: Run) -> None:
     run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
-    with pytest.raises(GpupoolError, match=r"slurmctld of Slurm 26\.05 does not answer: no controller answers"):
+    with pytest.raises(GpupoolError, match=r"no slurmctld 26\.05 after \d+ s \(no controller answers"):
         run()
 
 
