@@ -16,7 +16,7 @@ MANY = 60
 
 
 def announced_door(inventory: Path, on: str, command: str) -> Door:
-    """Load the inventory, print the target before anything else, and return the command's door to it."""
+    """Load the inventory, print the target first, and return the door through which the command runs its deploys."""
     return Door(find_target(inventory, on), command, stderr).announced()
 
 
@@ -45,7 +45,7 @@ def run(door: Door, *, execute: bool, limit: str | None, log: Path | None = None
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
     """Print each change once, with its nodes and its diff.
 
-    If there are more changes than fit on two screens, print their number by operation instead.
+    If there are more changes than fit on two screens, print their number by step instead.
     """
     groups = report.grouped
     if len(groups) > MANY:
@@ -68,13 +68,13 @@ def _count_changes(console: Screen, report: Report) -> None:
     from rich.table import Table
 
     table = Table("Step", "Nodes", "Changes", box=None, header_style="bold", pad_edge=False)
-    nodes: dict[str, dict[str, int]] = {}
+    counts_by_step: dict[str, dict[str, int]] = {}
     for name, host in report.hosts.items():
         for change in host.changes:
-            step = nodes.setdefault(change.step.partition(" | ")[0], {})
-            step[name] = step.get(name, 0) + 1
-    for operation, counts in nodes.items():
-        table.add_row(operation, shortened(counts), str(sum(counts.values())))
+            counts = counts_by_step.setdefault(change.step.partition(" | ")[0], {})
+            counts[name] = counts.get(name, 0) + 1
+    for step, counts in counts_by_step.items():
+        table.add_row(step, shortened(counts), str(sum(counts.values())))
     console.whole(table)
     console.print("--json lists all of them", style="dim")
 

@@ -15,7 +15,7 @@ from pyinfra.api.exceptions import ConnectError, PyinfraError
 from gpupool import terminal
 from gpupool.errors import GpupoolError
 
-LONGEST = 4000  # characters of one reason: an operation may list many refusals
+LONGEST = 4000  # characters of one reason; so many because one operation can list many items that it refuses
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERRNO = {
     errno.ECONNREFUSED: "connection refused",
@@ -25,7 +25,7 @@ _ERRNO = {
     errno.ECONNRESET: "the connection was reset",
     errno.EPIPE: "the connection was lost",
 }
-_ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_LIBRARY_FOLDERS = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def one_line(text: str) -> str:
@@ -46,16 +46,16 @@ def last_line(lines: Iterable[str]) -> str | None:
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
-    """Return why a node cannot be reached; `error` is pyinfra's ConnectError, or one of paramiko or the socket."""
+    """Return why a node cannot be reached; `error` is of pyinfra, paramiko or a socket."""
     cause = error
     if isinstance(error, ConnectError):
         cause = error.__cause__ or error.__context__ or error
-    return f"cannot be reached: {_connection(cause, known_hosts or '~/.ssh/known_hosts')}"
+    return f"cannot be reached: {_connection_reason(cause, known_hosts or '~/.ssh/known_hosts')}"
 
 
-def _connection(error: BaseException, known_hosts: str) -> str:
+def _connection_reason(error: BaseException, known_hosts: str) -> str:
     if isinstance(error, NoValidConnectionsError):
-        return _connection(next(iter(error.errors.values())), known_hosts)
+        return _connection_reason(next(iter(error.errors.values())), known_hosts)
     if isinstance(error, BadHostKeyException):
         return (
             f"its host key is not the one in {known_hosts}; if the node was reinstalled, "
@@ -68,13 +68,13 @@ def _connection(error: BaseException, known_hosts: str) -> str:
     if isinstance(error, TimeoutError):
         return "no answer"
     if isinstance(error, SSHException):
-        return _ssh(str(error), known_hosts)
+        return _ssh_reason(str(error), known_hosts)
     if isinstance(error, OSError) and error.errno in _ERRNO:
         return _ERRNO[error.errno]
     return one_line(str(error)) or type(error).__name__
 
 
-def _ssh(text: str, known_hosts: str) -> str:
+def _ssh_reason(text: str, known_hosts: str) -> str:
     unknown = re.search(r"No host key for (\S+) found", text)
     if unknown:
         return f"its host key is not in {known_hosts}; add it before the first run (ssh-keyscan, then compare)"
@@ -90,7 +90,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return one_line(str(error)) or "no answer in time"
     if isinstance(error, SSHException | OSError) and getattr(error, "filename", None) is None:
-        return _connection(error, "~/.ssh/known_hosts")
+        return _connection_reason(error, "~/.ssh/known_hosts")
     place = _place(error)
     return one_line(f"{type(error).__name__}: {error}" + (f" ({place})" if place else ""))
 
@@ -99,8 +99,8 @@ def _place(error: BaseException) -> str | None:
     """Return `file:line` of the innermost frame that is neither Python's nor a library's."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_short(error.filename)}:{error.lineno}"
-    own = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    own = [(name, line) for name, line in own if not name.startswith((*_ELSEWHERE, "<"))]
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(name, line) for name, line in frames if not name.startswith((*_LIBRARY_FOLDERS, "<"))]
     return f"{_short(own[-1][0])}:{own[-1][1]}" if own else None
 
 

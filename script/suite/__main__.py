@@ -32,8 +32,8 @@ def main() -> int:
     if asked.changed:
         layers, message = changed.only(layers, asked.since)
         say(message)
-    # Both signals end the run in order; child processes do not inherit an ignored Ctrl-C from a start in the
-    # background.
+    # Both signals raise KeyboardInterrupt, so that the run cleans up. A shell starts background commands with SIGINT
+    # ignored, which child processes would inherit.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     docker, keep = any(layer.docker for layer in layers), bool(os.environ.get("GPUPOOL_TEST_KEEP"))
@@ -42,7 +42,7 @@ def main() -> int:
             if docker:
                 held.enter_context(leftovers.only_run())
             if gone := leftovers.remove(testbeds=not keep) if docker else leftovers.remove_local():
-                say(f"removed what a run that was cut off had left: {', '.join(gone)}")
+                say(f"removed leftovers of an interrupted run: {', '.join(gone)}")
             if docker:
                 os.environ[leftovers.MARK] = leftovers.prefix()
             try:
@@ -56,23 +56,27 @@ def main() -> int:
 
 
 def _tidy(*, docker: bool, keep: bool) -> None:
-    """Remove the leftovers of stopped layers; a KeyboardInterrupt is handled as it comes."""
+    """Remove the leftovers of stopped layers. Another Ctrl-C ends this early: `main` handles it."""
     if docker:
         say("removing what the stopped tests have left; another Ctrl-C leaves it to the next run")
         leftovers.remove(testbeds=not keep)
-    say("stopped, and nothing is left" if not keep else "stopped; GPUPOOL_TEST_KEEP keeps its testbeds")
+    say(
+        "stopped, and nothing is left"
+        if not keep
+        else "stopped; GPUPOOL_TEST_KEEP is set, so the testbeds of this run are kept"
+    )
 
 
 def _asked() -> argparse.Namespace:
     names = [layer.name for layer in LAYERS]
     parser = argparse.ArgumentParser(prog="script/test", description=__doc__)
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=", ".join(names))
-    parser.add_argument("--changed", action="store_true", help="only what a change since main can touch")
+    parser.add_argument("--changed", action="store_true", help="only the tests that changes since main can affect")
     parser.add_argument("--since", default="main", metavar="COMMIT", help="with --changed: since this commit")
     parser.add_argument("--clean", action="store_true", help="remove all that tests ever made, and run none")
     asked = parser.parse_args()
     if unknown := [name for name in asked.layers if name not in names]:
-        parser.error(f"there is no layer {', '.join(unknown)}: {', '.join(names)}")
+        parser.error(f"there is no layer {', '.join(unknown)}; the layers are {', '.join(names)}")
     return asked
 
 

@@ -24,13 +24,13 @@ NODE = "gpu-1"
 NETWORK = "10.174.0.0/16"
 VERSION = "550.163.01-2"
 CUDA = f'software: {{cuda: {{where: "@compute", driver_branch: "550", version: {VERSION}}}}}\n'
-#: Debian's own source lacks these components, which our images have.
+#: Removes the components contrib and non-free from apt's sources: a plain Debian has only main.
 MAIN_ALONE = (
     "sed -i -E 's/ (contrib|non-free-firmware|non-free)//g' $(ls /etc/apt/sources.list /etc/apt/sources.list.d/*); "
     "apt-get update"
 )
 
-#: From sid only the driver and time zones: everything else would include a compiler that builds the module once more.
+#: Upgrades only the driver, and tzdata, from sid: a new compiler would build the module once more.
 NEWER = """\
 Package: *
 Pin: release n=sid
@@ -41,9 +41,9 @@ Pin: release n=sid
 Pin-Priority: 990
 """
 
-#: Set for each session by PAM, so also for apt and make: the module builds as quickly as on virtual machines.
-BUILD = f'echo "{MAKE_FLAGS}" >> /etc/environment; {PACK_QUICKLY}'
-#: Found before the compiler of trixie's kernels.
+#: Lets modules build as quickly as on virtual machines. PAM sets /etc/environment in each session, also for apt.
+FAST_BUILDS = f'echo "{MAKE_FLAGS}" >> /etc/environment; {PACK_QUICKLY}'
+#: A faster wrapper that is earlier in PATH than /usr/bin, which has the compiler of trixie's kernels.
 QUICK_COMPILER = "/usr/local/bin/x86_64-linux-gnu-gcc-14"
 
 
@@ -60,7 +60,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     cluster = replace(target.cluster, drivers=replace(target.cluster.drivers, gpu="nvidia"))
     testbed = Testbed(inventory, Target(cluster, target.testbed, target.ssh))
     testbed.out(NODE, f"cat > {QUICK_COMPILER}; chmod 755 {QUICK_COMPILER}", text=COMPILER)
-    testbed.out(NODE, f"{BUILD}; {MAIN_ALONE}")
+    testbed.out(NODE, f"{FAST_BUILDS}; {MAIN_ALONE}")
     yield testbed
     gpupool("testbed", "down", inventory)
 
@@ -112,8 +112,8 @@ def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     bare.out(NODE, f"awk 'BEGIN {{ RS = \"\" }} /Suites: trixie\\n/' {COMPONENTS} | {newer}")
     bare.out(NODE, "cat > /etc/apt/preferences.d/newer", text=NEWER)
     bare.out(NODE, f"rm {PINS}; apt-get update")
-    without = bare.out(NODE, "apt-get --simulate --ignore-hold dist-upgrade")
-    assert f"Inst nvidia-smi [{VERSION}] (550.163.01-" in without, "there is a newer one to be held back from"
+    without_hold = bare.out(NODE, "apt-get --simulate --ignore-hold dist-upgrade")
+    assert f"Inst nvidia-smi [{VERSION}] (550.163.01-" in without_hold, "sid has a newer driver"
     bare.out(NODE, "DEBIAN_FRONTEND=noninteractive apt-get --yes --quiet dist-upgrade")
     after = versions(bare)
     held = {name: state for name, state in before.items() if state.startswith("h ")}
@@ -121,6 +121,6 @@ def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     assert {name: after.get(name) for name in held} == held
 
 
-def test_a_node_whose_driver_sees_no_gpus_reports_the_reason_to_slurm(bare: Testbed) -> None:
+def test_the_check_of_gpus_reports_that_no_driver_is_loaded(bare: Testbed) -> None:
     done = bare.run(NODE, CHECK)
     assert (done.returncode, done.stdout) == (1, "gpupool: no NVIDIA driver is loaded\n"), done.stderr

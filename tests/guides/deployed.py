@@ -16,7 +16,7 @@ class Deployed:
 
 
 class DeployedWithRepair(Deployed):
-    """Tested on one cluster only: tests/testbed shows the corrections on SkyNet."""
+    """Also a change by hand is reverted: on one cluster only, as tests/testbed tests that in detail on SkyNet."""
 
     def test_a_change_by_hand_is_named_and_reverted(self, testbed: Testbed) -> None:
         database, head = (

@@ -31,8 +31,8 @@ def molecule(place: Path, answer: str, code: int, *steps: str) -> subprocess.Com
     program.write_text(PRETENDS.format(python=sys.executable, answer=answer, code=code))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     settings = place / "molecule" / "default" / "vars.yml"
-    own = [line for line in settings.read_text().splitlines() if not line.startswith("gpupool:")]
-    settings.write_text("\n".join([f"gpupool: {program}", *own, ""]))
+    other_settings = [line for line in settings.read_text().splitlines() if not line.startswith("gpupool:")]
+    settings.write_text("\n".join([f"gpupool: {program}", *other_settings, ""]))
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
     env["MOLECULE_EPHEMERAL_DIRECTORY"] = str(place / "ephemeral")
     for step in steps:
@@ -59,5 +59,5 @@ def test_an_apply_that_fails_stops_the_scenario(tmp_path: Path, answer: str) -> 
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_check_that_fails_stops_the_scenario(tmp_path: Path, code: int) -> None:
+def test_the_step_verify_fails_exactly_if_gpupool_verify_fails(tmp_path: Path, code: int) -> None:
     assert bool(molecule(tmp_path, "", code, "verify").returncode) == bool(code)

@@ -12,17 +12,17 @@ from tests.testbed.test_jobs import PROBE
 
 NODE, OTHER, SERVER, CONTROLLER, HEAD = "clippy", "a40-01", "multivac", "marvin", "sky1"
 USER = "u-kira1"
-# the text of the inventory, to be replaced by another value
-COMPUTE, FILESERVER, CONTROLLERS = "compute_ssh: open", "fileserver_ssh: open", "controller_ssh: open"
+# lines of the inventory's access.yml, which tests replace
+COMPUTE_OPEN, FILESERVER_OPEN, CONTROLLER_OPEN = "compute_ssh: open", "fileserver_ssh: open", "controller_ssh: open"
 
 
 def login(
     testbed: Testbed, node: str, command: str, user: str = USER, text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command over a new connection: a shared connection was admitted before."""
+    """Run a command over a new connection: sshd does not check the access of a shared connection again."""
     assert testbed.target.testbed
     words = ssh_command(testbed.target.testbed, node, user, [command])
-    words[1:1] = ["-o", "LogLevel=INFO"]  # ssh shows PAM's messages to people, and not to programs
+    words[1:1] = ["-o", "LogLevel=INFO"]  # the testbed's LogLevel ERROR hides the messages of PAM
     return subprocess.run(words, input=text, capture_output=True, text=True, check=False)
 
 
@@ -36,11 +36,11 @@ def applied(testbed: Testbed, nodes: str) -> Testbed:
 @pytest.fixture
 def allocated(changed: Changed) -> Testbed:
     """Compute nodes admit users with a job on them."""
-    return applied(changed("access.yml", COMPUTE, "compute_ssh: allocated"), f"{NODE},{OTHER}")
+    return applied(changed("access.yml", COMPUTE_OPEN, "compute_ssh: allocated"), f"{NODE},{OTHER}")
 
 
 @pytest.fixture
-def colleague(allocated: Testbed) -> Iterator[str]:
+def sudo_user(allocated: Testbed) -> Iterator[str]:
     """A user who administers a node: a member of its group sudo."""
     allocated.out(NODE, "gpasswd -a u-hays1 sudo")
     yield "u-hays1"
@@ -56,16 +56,17 @@ def test_where_all_users_may_log_in_no_job_is_required(idle: Testbed) -> None:
 
 
 @pytest.mark.promise("AAU-024", "SDU-031", "SDU-032")
-def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(allocated: Testbed, colleague: str) -> None:
+def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(allocated: Testbed, sudo_user: str) -> None:
     refused = login(allocated, NODE, "hostname")
     assert (refused.returncode, refused.stdout) == (255, "")
     assert "Access denied by pam_slurm_adopt" in refused.stderr
     # admins are admitted whatever the state of Slurm
-    for admin in ("root", colleague):
+    for admin in ("root", sudo_user):
         assert login(allocated, NODE, "hostname", admin).stdout.strip() == NODE
 
     job = allocated.submit(USER, f"-w {NODE} --gres=gpu:2 -p short")
     allocated.wait_for(job, "RUNNING")
+    # one line for each GPU: ENXIO if it may be opened, as the fake device has no hardware
     output = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
     gpus = allocated.cluster.nodes[NODE].gpu_count
     assert [line.split()[0] for line in output].count("ENXIO") == 2, output
@@ -86,7 +87,7 @@ def test_without_a_job_a_user_is_refused_and_with_one_the_session_joins_it(alloc
 
 @pytest.mark.promise("SDU-050")
 def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testbed) -> None:
-    """Without a request for GPUs; a step of srun has none then."""
+    """The job requests no GPUs, so a step of srun in it gets none."""
     allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p overcap -A overcap --exclusive"), "RUNNING")
     output = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
     assert [line.split()[0] for line in output] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
@@ -99,9 +100,11 @@ def test_admins_log_in_while_slurm_is_down_and_users_do_not(allocated: Testbed) 
         assert login(allocated, NODE, "hostname").returncode == 255
     finally:
         allocated.out(NODE, "systemctl start slurmd")
-    wait = "sinfo -h -n clippy -o %t"
+    node_state = "sinfo -h -n clippy -o %t"
     until(
-        lambda: "idle" in allocated.out(CONTROLLER, wait), "the node is back", lambda: allocated.out(CONTROLLER, wait)
+        lambda: "idle" in allocated.out(CONTROLLER, node_state),
+        "the node is back",
+        lambda: allocated.out(CONTROLLER, node_state),
     )
 
 
@@ -119,8 +122,8 @@ def test_verify_checks_who_may_log_in(allocated: Testbed) -> None:
 
 @pytest.mark.promise("GCP-003")
 def test_servers_refuse_users_and_heads_do_not(changed: Changed) -> None:
-    changed("access.yml", FILESERVER, "fileserver_ssh: admins")
-    testbed = applied(changed("access.yml", CONTROLLERS, "controller_ssh: admins"), f"{SERVER},{CONTROLLER},{HEAD}")
+    changed("access.yml", FILESERVER_OPEN, "fileserver_ssh: admins")
+    testbed = applied(changed("access.yml", CONTROLLER_OPEN, "controller_ssh: admins"), f"{SERVER},{CONTROLLER},{HEAD}")
     for node in (SERVER, CONTROLLER):
         refused = login(testbed, node, "hostname")
         assert (refused.returncode, refused.stdout) == (255, "")
@@ -132,7 +135,7 @@ def test_servers_refuse_users_and_heads_do_not(changed: Changed) -> None:
 
 
 def test_compute_nodes_that_are_closed_to_users_run_their_jobs(changed: Changed) -> None:
-    testbed = applied(changed("access.yml", COMPUTE, "compute_ssh: none"), NODE)
+    testbed = applied(changed("access.yml", COMPUTE_OPEN, "compute_ssh: none"), NODE)
     testbed.wait_for(testbed.submit(USER, f"-w {NODE} -p short"), "RUNNING")
     assert "Permission denied" in login(testbed, NODE, "hostname").stderr
     assert login(testbed, NODE, "hostname", "root").stdout.strip() == NODE

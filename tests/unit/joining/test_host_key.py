@@ -45,8 +45,8 @@ def configure(known_hosts: Path, machine: Server, gate: Server) -> None:
 
 
 @contextmanager
-def machines() -> Iterator[Nodes]:
-    """The machine `new`, which is not in the inventory."""
+def connected() -> Iterator[Nodes]:
+    """Connections to the machine `new`, which is not in the inventory."""
     with Nodes.of(Target(cluster_at(SMALL), None, {}), {"new": LOCAL}) as nodes:
         yield nodes
 
@@ -67,13 +67,13 @@ def other_key(tmp_path: Path, name: str = "other") -> str:
 
 
 def test_the_host_keys_of_a_machine_are_read_without_a_login(server: Server) -> None:
-    with machines() as nodes:
+    with connected() as nodes:
         assert scan(nodes, "new") == (own_key(server),)
     assert not server.asked.exists()
 
 
 def test_a_machine_is_reached_once_its_key_is_pinned(known_hosts: Path, server: Server) -> None:
-    with machines() as nodes:
+    with connected() as nodes:
         pins = pins_of(nodes, "new")
         assert pins == pins_at(known_hosts, server.port)
         with pytest.raises(GpupoolError, match="Host key verification failed"):
@@ -85,24 +85,24 @@ def test_a_machine_is_reached_once_its_key_is_pinned(known_hosts: Path, server: 
 def test_a_host_alias_of_openssh_is_accepted(known_hosts: Path, server: Server) -> None:
     config = known_hosts.with_name("config")
     config.write_text(f"Host new\n  HostKeyAlias new.example\n{config.read_text()}")
-    with machines() as nodes:
+    with connected() as nodes:
         assert pins_of(nodes, "new").names == (known_name(LOCAL, server.port), "new.example")
 
 
-def test_a_machine_without_an_ssh_server_is_named(tmp_path: Path, known_hosts: Path, server: Server) -> None:
+def test_the_error_names_a_machine_without_an_ssh_server(tmp_path: Path, known_hosts: Path, server: Server) -> None:
     with serving(tmp_path / "gone") as gone:
         pass
     config = known_hosts.with_name("config")
     config.write_text(config.read_text().replace(f"Port {server.port}\n", f"Port {gone.port}\n"))
-    with machines() as nodes, pytest.raises(GpupoolError, match=r"^new: "):
+    with connected() as nodes, pytest.raises(GpupoolError, match=r"^new: "):
         scan(nodes, "new")
 
 
-def test_without_the_ssh_program_its_package_is_named(
+def test_the_error_names_the_package_of_a_missing_ssh(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with machines() as nodes, pytest.raises(GpupoolError, match="apt-get install openssh-client"):
+    with connected() as nodes, pytest.raises(GpupoolError, match="apt-get install openssh-client"):
         scan(nodes, "new")
 
 
@@ -166,10 +166,10 @@ class Person:
         return self.agreed
 
 
-def reached(known_hosts: Path, port: int, person: Person, *, replace: bool = False, fails: bool = False) -> None:
+def onboard(known_hosts: Path, port: int, person: Person, *, replace: bool = False, fails: bool = False) -> None:
     target = Target(cluster_at(SMALL), None, {})
     with _pinned(target, {"new": LOCAL}, replace=replace, person=person):
-        assert pinned(pins_at(known_hosts, port)), "the machine is reached with its keys pinned"
+        assert pinned(pins_at(known_hosts, port)), "during the onboarding, the keys are pinned"
         if fails:
             raise GpupoolError("it does not fit")
 
@@ -181,21 +181,21 @@ def test_only_an_accepted_key_is_pinned(
     right = own_key(server)
     monkeypatch.setattr(host_key, "scan", lambda *_: (strange, right))
     person = Person(fingerprint(right))
-    reached(known_hosts, server.port, person)
+    onboard(known_hosts, server.port, person)
     assert person.asked == {"new": [fingerprint(strange), fingerprint(right)]}
     assert pinned(pins_at(known_hosts, server.port)) == (right,)
 
 
 def test_a_refused_key_ends_the_onboarding_and_pins_nothing(known_hosts: Path, server: Server) -> None:
     with pytest.raises(GpupoolError, match="new: the host key was not accepted; nothing was changed"):
-        reached(known_hosts, server.port, Person("SHA256:another"))
+        onboard(known_hosts, server.port, Person("SHA256:another"))
     assert pinned(pins_at(known_hosts, server.port)) == ()
 
 
 def test_a_known_key_is_not_asked_about(known_hosts: Path, server: Server) -> None:
     pin(pins_at(known_hosts, server.port), [own_key(server)])
     person = Person()
-    reached(known_hosts, server.port, person)
+    onboard(known_hosts, server.port, person)
     assert person.asked == {}
 
 
@@ -208,19 +208,21 @@ def test_a_changed_key_is_refused_unless_the_machine_is_replaced(
     with pytest.raises(
         GpupoolError, match=r"new: the host key is not the one in .*ssh-keygen -f .* -R '\[127\.0\.0\.1\]"
     ):
-        reached(known_hosts, server.port, person)
+        onboard(known_hosts, server.port, person)
     assert person.asked == {}
-    reached(known_hosts, server.port, person, replace=True)
+    onboard(known_hosts, server.port, person, replace=True)
     assert pinned(pins_at(known_hosts, server.port)) == (own_key(server),)
 
 
-def test_if_the_machine_is_refused_its_keys_are_unchanged(known_hosts: Path, server: Server, tmp_path: Path) -> None:
+def test_if_the_onboarding_fails_the_known_hosts_are_restored(
+    known_hosts: Path, server: Server, tmp_path: Path
+) -> None:
     person = Person(fingerprint(own_key(server)))
     with pytest.raises(GpupoolError, match="it does not fit"):
-        reached(known_hosts, server.port, person, fails=True)
+        onboard(known_hosts, server.port, person, fails=True)
     assert pinned(pins_at(known_hosts, server.port)) == ()
     before = other_key(tmp_path)
     pin(pins_at(known_hosts, server.port), [before])
     with pytest.raises(GpupoolError, match="it does not fit"):
-        reached(known_hosts, server.port, person, replace=True, fails=True)
+        onboard(known_hosts, server.port, person, replace=True, fails=True)
     assert pinned(pins_at(known_hosts, server.port)) == (before,)

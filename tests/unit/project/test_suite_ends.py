@@ -149,5 +149,5 @@ def test_after_a_kill_the_next_run_of_a_layer_passes(suite: Suite, layer: str) -
     next_run = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])
     _, output = next_run.communicate()
     assert next_run.returncode == 0, output
-    assert "removed what a run that was cut off had left: " in output
+    assert "removed leftovers of an interrupted run: " in output
     assert suite.left(killed) == suite.left(next_run) == []
