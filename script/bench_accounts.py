@@ -1,4 +1,4 @@
-"""The cost of slurmdbd for 100 labs with 5,000 users: the same reconcile as apply's, on a testbed's database."""
+"""The cost of slurmdbd for 100 labs with 5,000 users: compared and changed as by apply, on a testbed's database."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ NETWORK = "10.182.0.0/16"
 
 
 def accounts(out: Console, example: Path) -> None:
-    """Time the first reconcile, one without changes, and the removal of one lab."""
+    """Time the first run, a run without changes, and the removal of one lab."""
     run("gpupool", "testbed", "up", str(example), "--network", NETWORK)
     try:
         run("gpupool", "apply", str(example), "--on", "testbed", "--yes")

@@ -1,4 +1,4 @@
-"""The cost of the arbiter and its guard: submissions beside them, slurmctld's CPU, and a round with a full queue."""
+"""The cost of the arbiter and its guard: submissions while they run, slurmctld's CPU, and a cycle with a full queue."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ from gpupool.compile.slurm import arbiter as compiled_arbiter
 from gpupool.rehearsal.twin import Twin, boot, compiled
 
 PAIRS, SECONDS, RATE = 7, 30, 10_000 / 3600
-HELD, WAITING, ROUNDS = 9, 4, 5  # arrays, and rounds
+HELD, WAITING, ROUNDS = 9, 4, 5  # arrays of held jobs, arrays of pending jobs, cycles
 # a user may have 2,000 jobs: two arrays and two jobs more
 _IN_AN_ARRAY = 999
 
@@ -62,7 +62,7 @@ print(json.dumps(costs))
 
 @dataclass(frozen=True)
 class Window:
-    """A time of submissions: the 95th percentile of sbatch and slurmctld's CPU, in seconds."""
+    """The result of a period of submissions: the 95th percentile of sbatch and slurmctld's CPU, in seconds."""
 
     p95: float
     cpu: float
@@ -109,7 +109,7 @@ def _window(twin: Twin) -> Window:
 
 
 def _full_queue(out: Console, twin: Twin) -> None:
-    """Fill the queue with single records, and run cycles."""
+    """Fill the queue with a record for each task, and run cycles."""
     twin.clear()
     labs = {user.account: user.name for user in twin.cluster.users.values() if user.account}
     users = list(labs.values())

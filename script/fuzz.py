@@ -212,7 +212,7 @@ def main(most: int, seed: int) -> int:
             folder = Path(name)
             case(seed, number, folder)
             began = time.monotonic()
-            signal.alarm(2 * LONGEST)  # the command, and a second run for its complaints
+            signal.alarm(2 * LONGEST)  # `faults` checks twice: by the command, and for the complaints
             wrong = faults(folder)
             signal.alarm(0)
             slowest = max(slowest, (time.monotonic() - began, number))

@@ -1,4 +1,4 @@
-"""Random inventories with everything that Slurm has to read: nodes, GPUs, accounts, QoS, partitions, its own words."""
+"""Random inventories with everything that Slurm has to read: nodes, GPUs, accounts, QoS, partitions, `parameters`."""
 
 import json
 import random
@@ -48,7 +48,7 @@ _TEXTS: dict[str, dict[str, tuple[str, ...]]] = {
         "X11Parameters": ("home_xauthority",),
     },
 }
-# keys that one slurmctld cannot have here: they refer to something missing on the test's machine, or end slurmctld
+# keys that are left out: they refer to something missing on the test's machine, or end slurmctld
 _NOT = frozenset(("maxnodecount", "slurmdport", "accountingstorageport", "jobcompport", "port", "boards", "usepam"))
 
 

@@ -1,4 +1,4 @@
-"""Complaints of a real slurmctld and slurmd about an inventory's files: each is something that check has missed."""
+"""Complaints of a real slurmctld and slurmd about an inventory's files: each is a fault that check has missed."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ from gpupool.shell import values
 from gpupool.slurm.releases import Supported
 
 SLURM = "/etc/slurm/"
-#: Messages on a machine that is not a node of the cluster, whatever its files are.
+#: Messages that any files cause on a machine that is not a node of the cluster.
 _OF_THE_PLACE = re.compile(
     r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
     r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"

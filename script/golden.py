@@ -5,7 +5,7 @@ owner, mode and nodes of each file. If nodes get different texts for a path, the
 node of each text.
 Left out are the programs that gpupool installs on nodes and the static part of the submit plugin, which are files of
 this repository; all but the first few texts of a path that differ from node to node, such as host names; and files of
-other inventories that one kept in full has already.
+other inventories, if an inventory that is kept in full has their path.
 """
 
 import re

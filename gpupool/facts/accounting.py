@@ -26,7 +26,7 @@ from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
 _ASSOCIATION = ("A", "E", "M")
-# Rows with names that a coordinator may have given: a row that such a name breaks is left out.
+# Kinds of rows with names that a coordinator may have given: a row that such a name breaks is left out.
 _NAMED = ("U", "K", "J", "O")
 _LOOK = shell_file(__package__, "accounting.sh")
 
@@ -35,7 +35,7 @@ _LOOK = shell_file(__package__, "accounting.sh")
 class AccountingState:
     """`entities`: see the module; `tres`: the TRES that slurmdbd has; `trouble`: why there is no answer.
 
-    `bad_names`: accounts and users that `entities` leaves out; `forged`: entities that their names show twice.
+    `bad_names`: accounts and users that `entities` leaves out; `forged`: entities with two rows, one of them forged.
     """
 
     entities: dict[str, Any]

@@ -32,7 +32,7 @@ class BadName:
 
 @dataclass(frozen=True)
 class Associations:
-    """`rows`: the columns of each association; `bad`: those without a row; `strange`: lines that are no association.
+    """`rows`: the columns of each association; `bad`: names that break their row; `strange`: lines that are no row.
 
     `forged`: accounts or users with two rows.
     """
@@ -44,7 +44,7 @@ class Associations:
 
 
 def associations(lines: Sequence[tuple[str, str]]) -> Associations:
-    """Return the associations from lines with their kind: A of this cluster, E a broken one of another, M the rest."""
+    """Return the associations from lines with their kind: A of this cluster, E broken of another, M rest of a row."""
     records, strange = _records(lines)
     rows = [text.split("|") for kind, text in records if kind == "A" and _is_row(text)]
     accounts = {row[1] for row in rows}

@@ -17,8 +17,8 @@ _LOOK = shell_file(__package__, "driver.sh")
 class DriverState:
     """Installed versions by package, the `held` packages, and the version of the `loaded` module.
 
-    `nouveau`: that module is loaded. `jobs` have processes here. `open`: slurmd runs, and slurmctld did not report the
-    node as drained, so that a job may begin at any time.
+    `nouveau`: that module is loaded. `jobs` have processes here; `users` are slurmctld's jobs here, as "JOB of USER".
+    `open`: slurmd runs, and slurmctld did not report the node as drained, so that a job may begin at any time.
     """
 
     installed: dict[str, str]

@@ -19,7 +19,7 @@ _LOOK = shell_file(__package__, "packages.sh")
 
 @dataclass(frozen=True)
 class PackageState:
-    """Installed versions by package; `unfinished`: dpkg must configure; `leftover`: policy-rc.d of a killed run."""
+    """Installed versions by package; `unfinished`: dpkg was interrupted; `leftover`: policy-rc.d of a killed run."""
 
     installed: dict[str, str]
     unfinished: bool = False

@@ -103,7 +103,7 @@ _JOINT = Joint(_merged, _part)
 class UnitFiles(Look[dict[str, str]]):
     """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), for units that exist.
 
-    The current state of the files: for a loaded unit, `systemctl show` has an older one.
+    The state is read from the files: for a loaded unit, `systemctl show` may have an older one.
     """
 
     def command(self, units: Sequence[str]) -> StringCommand:

@@ -33,7 +33,7 @@ class SlurmPackages:
 
     `replaced` are (old, new) versions, `removed` (old version, whether it was installed automatically). `none` are
     packages for which apt has no version of the release, `refused` are apt's reasons against the step. `fetched`: all
-    files of the step were downloaded. `back`: versions missing for a rollback. `kept`: a step has left files.
+    files of the step were downloaded. `back`: versions whose files a rollback lacks. `kept`: a step has left files.
     """
 
     installed: dict[str, str] = field(default_factory=dict)

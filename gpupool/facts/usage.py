@@ -8,10 +8,10 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 
-# the program skips trees whose file system does not answer; the limit is for a file system that fails meanwhile
 _LOOK = """
 if [ -r "$2" ]; then PYTHONPATH=$1 python3 -P -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
 """
+# seconds; the program skips trees that do not answer, so this limit is for a file system that fails meanwhile
 _PATIENCE = 120
 
 

@@ -1,4 +1,4 @@
-"""Slurm's state of elastic nodes: whether a node is powered up, and the its digest in its `Extra`."""
+"""Slurm's state of elastic nodes: whether a node is powered up, and its digest in its `Extra`."""
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.elastic import OwnState, Stamps

@@ -13,7 +13,7 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Roster
 
-# paths in one command, and lines, which may contain a key: an argument has at most 128 KiB
+# paths in one command, and lines in one script, each of which may contain a key: an argument has at most 128 KiB
 _PATHS, _LINES = 1000, 100
 _PRELUDE = DISK + shell_file(__package__, "homes.sh")
 

@@ -59,7 +59,7 @@ def read_again(after: str) -> Commands:
 
 
 def _chosen(paths: tuple[str, ...], name: str) -> str:
-    """Return the path of the backup with this name, of the newest without a name."""
+    """Return the path of the backup with this name, or of the newest if no name is given."""
     if name and not _NAME.fullmatch(name):
         raise Refused(f"{name!r} is not the name of a backup, such as database-20261123T023000Z.sql.gz")
     matching = [path for path in paths if not name or path.rpartition("/")[2] == name]

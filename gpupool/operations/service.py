@@ -180,7 +180,7 @@ def _script(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, keepin
     yield from keeping
     match act:
         case "start":
-            # a unit that failed too often does not start without it
+            # without this, a unit that failed too often does not start
             yield 'systemctl reset-failed -- "$unit" 2>/dev/null || :'
             # a start with older files may be in progress, and `start` would wait until it fails
             verb = "restart" if state.active == "activating" and weighed.unread else "start"

@@ -11,7 +11,7 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Space
 
-# paths in one command, and lines: an argument has at most 128 KiB
+# paths in one command, and lines in one script: an argument has at most 128 KiB
 _PATHS, _LINES = 1000, 500
 _PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
 _PRELUDE = DISK + shell_file(__package__, "spaces.sh")

@@ -1,8 +1,8 @@
 """A barrier at which all nodes wait for each other.
 
 pyinfra sorts the operations of different hosts by their number of predecessors on their own host, and only then by
-line. So a head node, which has few operations, would need the controller before it exists. An operation that every host
-has separates all operations before it from all after it.
+line. So a head node, which has few operations, would use the controller before the controller exists. An operation that
+every host has separates all operations before it from all after it.
 """
 
 from gpupool.operations.ambient import this_host

@@ -1,1 +1,1 @@
-"""Random jobs on a real slurmctld, and an independent reckoning of what each of them may hold."""
+"""Random jobs on a real slurmctld, and an independent calculation of the resources that each may hold."""

@@ -16,11 +16,11 @@ from .run import Outcome, Run
 from .talk import Inside
 
 BOUND = 15  # seconds within which the guard acts, beside its interval
-_SOON = 2.5  # seconds after which nothing will end an excess, since there is no guard
+_SOON = 2.5  # the bound without a guard, when nothing will end an excess, in seconds
 
 
 class Forms:
-    """Known forms that a run has first, with the number of jobs until each."""
+    """The known forms of a bypass that a run has found, with the number of the first job of each."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -28,7 +28,7 @@ class Forms:
         self.known = 0
 
     def all_found(self, outcome: Outcome) -> bool:
-        """Count the new violations; return whether every form was first."""
+        """Record the forms of the new violations; return whether every form was found."""
         for violation in outcome.violations[self.known :]:
             for case in outcome.cases.get(violation.subject, ()):
                 if name := form(case, violation.text):

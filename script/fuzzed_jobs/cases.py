@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """A job of a number and the commands on it. `stay` are the seconds for which it may run where it is legal."""
+    """A job by its number, and the commands on it. It may run for `stay` seconds if it holds no more than it may."""
 
     number: int
     steps: list[Step]

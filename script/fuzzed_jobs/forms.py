@@ -25,7 +25,7 @@ def forms(case: Case) -> list[str]:
 
 
 def form(case: Case, text: str) -> str | None:
-    """Return the one form of a case that held too much in this way, or None if it may be one of several."""
+    """Return the form of a case that explains a violation with this text; None if several may."""
     names = forms(case)
     if "priority" in text:
         return "N5" if "N5" in names else None

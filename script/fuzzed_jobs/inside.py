@@ -1,4 +1,4 @@
-"""Runs in the twin's container: submits and changes jobs as users, cancels them, and shows the queue every second.
+"""A program in the twin's container: it submits, changes and cancels users' jobs, and shows the queue every second.
 
 Its source is sent there, so it imports the standard library only. Each line of its input is a JSON object: a case
 (`case`, `steps`), jobs to cancel (`cancel`) or the end (`quit`). Each line of its output is the answer to a case or a
@@ -118,7 +118,7 @@ class Program:
         )
 
     async def looks(self) -> None:
-        """Look again and again."""
+        """Look at the cluster every `OFTEN` seconds."""
         while True:
             began = time.time()
             await self.look()
@@ -152,7 +152,7 @@ def write(value: dict[str, Any]) -> None:
 
 
 async def main() -> None:
-    """Serve; the socket belongs to the running loop's program."""
+    """Serve until `quit`, then end without waiting for commands."""
     await Program().serve()
     os._exit(0)
 

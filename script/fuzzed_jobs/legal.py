@@ -1,4 +1,4 @@
-"""Random jobs that the inventory allows, in many spellings: no plugin and no guard may refuse, hold or end one."""
+"""Random jobs that the inventory allows, in many spellings: neither plugin nor guard may refuse, hold or end one."""
 
 import random
 
@@ -56,7 +56,7 @@ class Legal:
         return argv + ([f"--partition={name}"] if name else []), minutes
 
     def _gpus(self, pick: random.Random) -> list[str]:
-        """Return one or two GPUs of one node with at most the memory of so many."""
+        """Return options for one or two GPUs of one node, with at most the memory that they may have."""
         count = pick.choice((1, 1, 2))
         kind = pick.choice(self.kinds)
         typed = f"{kind}:{count}" if kind else str(count)

@@ -44,7 +44,7 @@ class Place:
 
     @property
     def title(self) -> str:
-        """Return the place in words."""
+        """Return the release, the parts left out and the commit of the plugin as text."""
         parts = [f"Slurm {self.version}", *(f"without {part}" for part in sorted(self.without))]
         return ", ".join([*parts, *([f"plugin of {self.plugin[:8]}"] if self.plugin else [])])
 

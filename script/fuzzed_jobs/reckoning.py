@@ -1,4 +1,4 @@
-"""The limits of a job, reckoned from the inventory and Slurm's AllocTRES, without code of the plugin or the guard."""
+"""The limits of a job, calculated from the inventory and Slurm's AllocTRES, without code of the plugin or the guard."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -116,7 +116,7 @@ class Reckoning:
         self.highest = 1 + sum(int(weight) for weight in re.findall(r"^PriorityWeight\w+=(\d+)", conf, re.MULTILINE))
 
     def excess(self, job: Row) -> Iterator[str]:
-        """Yield in which ways a job has more than it may."""
+        """Yield a text for each limit that a job exceeds."""
         if job.priority > self.highest or (job.nice < 0 < job.priority):
             yield f"priority {job.priority} with nice {job.nice}, at most {self.highest} is possible"
         if not job.holds or job.user == "root":

@@ -18,13 +18,13 @@ LONGEST = 40.0  # seconds after which every case is cancelled whose jobs hold no
 AGAIN = 10.0  # seconds after which a job is cancelled once more
 PROBE_EVERY = 12.0
 _MARK = "[gpupool-guard"
-_LAST = 6  # cases that are shown where slurmctld stops to answer
+_LAST = 6  # cases that are shown if slurmctld stops answering
 
 
 @dataclass
 class Watched:
-    """A case under way. `known` is the time of its answer, `at` the same on the container's clock; other times are the
-    invariants' clock.
+    """A case under way. Times are by the invariants' clock; `known` is that of its answer, and `at` the same by the
+    container's clock.
     """
 
     case: Case
@@ -78,7 +78,7 @@ class Run:
         self.stop: Callable[[Outcome], bool] = lambda _: False
 
     def until(self, most: int, only: Sequence[int] | None = None) -> Outcome:
-        """Run until so many jobs were submitted and nothing of them is left; `only` are the numbers of the cases."""
+        """Run until `most` jobs were submitted and all have ended; with `only`, run just the cases of these numbers."""
         if only:
             most = 0
             for number in only:

@@ -29,7 +29,7 @@ class Values:
         self.fields = self._fields()
 
     def of_option(self, name: str, form: str) -> str:
-        """Return a value for an option; one without a maker gets a number or a text. `form` is its help's."""
+        """Return a value for an option; one without a maker gets a number or a text. `form` is from sbatch's help."""
         maker = self.options.get(name)
         if maker and self.pick.random() < 0.97:
             return maker()
@@ -184,7 +184,7 @@ class Values:
             "profile": self.one_of("all", "none", "task"),
             "cpu-freq": self.one_of("low", "high", "1-2:performance", "x"),
             "oom-kill-step": self.one_of("0", "1"),
-            # for others slurmd starts a login shell in a namespace, which a twin's container may not have: slurmd ends
+            # for other values slurmd starts a login shell in a namespace, and ends: a twin's container may have none
             "export": self.one_of("ALL", "all"),
             "output": self.one_of("/dev/null", "%j.out", "none/x", "/dev/full"),
             "clusters": self.one_of("fuzz", "all", "other"),

@@ -20,7 +20,7 @@ EVERYTHING = (
     "tests/conftest.py",
     "tests/shared/times.py",
 )
-#: Files read by a program that does not import them.
+#: Folders whose files tests read or run without importing them.
 CODE = ("gpupool/", "roles/", "deploys/")
 DATA = ("inventory/", "templates/")
 
@@ -117,7 +117,7 @@ def _count(layer: Layer) -> str:
 
 @cache
 def _started(layer: Layer) -> frozenset[str]:
-    """Return all files that the processes of a layer import; without the tests that can be selected."""
+    """Return all files that the processes of a layer import, except by tests that can be selected."""
     modules = [_file(name) for name in STARTS.get(layer.name, ())]
     folder = "rehearsal" if layer.name in ("faults", "fullsize") else layer.name
     tests = () if layer.tests else _tests(f"tests/{folder}")

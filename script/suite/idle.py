@@ -1,4 +1,4 @@
-"""The number of cores of this machine that were idle lately, whatever its layers were expected to keep busy."""
+"""The number of cores of this machine that were idle lately, independent of the expected load of its layers."""
 
 import os
 import time

@@ -56,7 +56,7 @@ LAYERS = (
         1,
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
-    # the effect of a fault is waited for until its time is over: hardly any work
+    # these tests mostly wait for the effect of a fault
     Layer("faults", (_pytest("-n", str(WORKERS), "--dist", "worksteal", _FAULTS),), 0.6, ("docker", "twin-24.11")),
     Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11")),
     # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm

@@ -1,8 +1,8 @@
 """The leftovers of a test run that was killed: found by their marks, and removed by the next run.
 
-All of them have a name of the tests: processes in their environment, containers, networks and volumes in a label,
-testbeds in their state, temporary files in a folder of their run, with its process in the name. Things made by a demo
-or a person have other names and stay.
+All of them are marked with a name of the tests: processes in their environment, containers, networks and volumes in a
+label, testbeds in their state. Temporary files are in a folder whose name has the process of their run. Things made by
+a demo or a person have other names and stay.
 """
 
 import fcntl

@@ -22,7 +22,7 @@ from suite.idle import Idle
 from suite.layers import BEGIN, QUICK, Layer
 from suite.prepare import PREPARATIONS
 
-# Additional cores: layers wait half of their time, which idle cores only show while the machine does nothing else.
+# Cores to add, because layers wait half of their time; idle cores show that only if the machine does nothing else.
 SPARE = 1.3
 ENOUGH = 0.8  # idle cores that allow one more layer, whatever its load
 PREPARE_CORES = 0.7

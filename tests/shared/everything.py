@@ -10,7 +10,7 @@ EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 
 
 def everything(folder: Path) -> dict[str, Any]:
-    """Return its data; the files are written to a folder. Contradictions in the example are resolved."""
+    """Return the data of the inventory, without the example's contradictions; its files are written to a folder."""
     for file in EXAMPLE.glob("*.yml"):
         (folder / file.name).write_text(switched_on(file.read_text()))
     data = read(folder).data

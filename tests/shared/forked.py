@@ -71,7 +71,7 @@ def _serve() -> None:
     # no garbage collection of shared objects in the children: it would also copy them
     gc.collect()
     gc.freeze()
-    # gevent's own fork would watch the child by a loop, which does not run here
+    # gevent's own fork would watch the child in an event loop, which does not run here
     fork, waitpid = monkey.get_original("os", ("fork", "waitpid"))
     while asked := commands.readline():
         argv, folder, environment, place = json.loads(asked)

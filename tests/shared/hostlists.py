@@ -16,7 +16,7 @@ def as_slurm_reads(hostlist: str) -> list[str]:
         assert inside.endswith("]")
         for part in inside[:-1].split(","):
             first, _, last = part.partition("-")
-            # Slurm refuses the first; it prints the second in another form
+            # Slurm refuses a range that breaks the first rule, and prints in another form if the second is broken
             assert int(first) <= int(last or first) < int(first) + 65536
             assert first == "0" or first[0] != "0" or len(first) == len(last or first)
             found += [f"{prefix}{number:0{len(first)}}" for number in range(int(first), int(last or first) + 1)]

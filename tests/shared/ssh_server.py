@@ -85,7 +85,7 @@ class Session(paramiko.ServerInterface):
         return OPEN_SUCCEEDED
 
     def _forward(self, beyond: socket.socket) -> None:
-        # the right channel: the tests' clients open one channel for each connection through a jump host
+        # this is the right channel, because the tests' clients open one for each connection through a jump host
         channel = self._transport.accept()
         if channel is None:
             return
@@ -197,6 +197,6 @@ def serving(folder: Path, user: str = "root") -> Iterator[Server]:
         listener.close()
         for process in node.processes:
             if process.poll() is None:
-                # the process has ended meanwhile, and its thread has noticed
+                # the process may have ended meanwhile, and its thread may have waited for it
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

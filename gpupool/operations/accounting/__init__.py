@@ -137,7 +137,7 @@ def _forged(state: AccountingState) -> str:
 def _plan(
     now: dict[str, Any], clean: Mapping[str, Any], silent: str | None, limits: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Return the entities after the earlier steps of a plan, which add names and write slurm.conf, and the trouble."""
+    """Return the entities as a plan's earlier steps will leave them (names, slurm.conf), and the trouble."""
     host = this_host()
     if not limits:
         _foreseen[host] = _with_names(now, clean)

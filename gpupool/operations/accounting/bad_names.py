@@ -1,4 +1,4 @@
-"""Remove accounts and users whose names have a line feed or |, which coordinators can add and no row can hold."""
+"""Remove accounts and users whose names have a line feed or |: coordinators can add them, but no row can hold them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ def removable(state: AccountingState, wanted: Mapping[str, Any]) -> list[BadName
 def removal(names: Sequence[BadName], cluster: str, clusters: Sequence[str]) -> str:
     """Return the shell text that asks slurmdbd to remove the entities; it refuses those with running or pending jobs.
 
-    With a second of the `clusters` of slurmdbd, only those of `cluster` are removed. The text fails for none of them:
-    the caller reads the accounting again.
+    If slurmdbd has several `clusters`, only the entities of `cluster` are removed. The script does not fail if slurmdbd
+    refuses: the caller reads the accounting again.
     """
     here = [f"cluster={cluster}"] if len(clusters) > 1 else []
     lines = []

@@ -1,7 +1,7 @@
 """Compare the coordinators of accounts.
 
-Slurm also prints a coordinator of an account with every account below it. Only if the parent does not have the same
-coordinator, it surely belongs to the account itself. An inherited coordinator cannot be deleted from an account.
+Slurm prints a coordinator of an account also with every account below it. Only a coordinator whom the parent lacks is
+surely set on the account itself. An inherited coordinator cannot be deleted from an account.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
         if user in shown.get(now["accounts"][name]["parent"], ())
     }
     moving = {name for name in goals if _moves(name, now, wanted)}
-    # an account below may have the coordinator, too: then one command deletes all
+    # skip users who only inherit; for others, one command deletes the coordinator from accounts below, too
     gone = {
         user: names
         for user, names in gone.items()
         if any((name, user) not in inherited or name in moving for name in names)
     }
-    # a coordinator shown here may only be inherited: added explicitly before the account moves, it can be deleted
+    # a coordinator whom a moving account may only inherit is first added to it, so that the deletion succeeds
     sure = [
         _add(name, user)
         for user, names in sorted(gone.items())

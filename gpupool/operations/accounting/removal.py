@@ -27,7 +27,7 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands that remove unwanted entities: users before accounts, children before parents, QoS last."""
     stays = _strays(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
-    # Slurm only removes a default account last; 22.05 even if one command removes all accounts of a user
+    # Slurm refuses to remove a user's default account before the others; 22.05 even within one command
     ranks: list[list[Step]] = [[], [], []]
     for (user, account, partition), why in stays.members.items():
         if why is None:

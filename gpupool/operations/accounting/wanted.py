@@ -13,7 +13,7 @@ _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
     """Return `wanted` with every value normalized; ValueError if Slurm does not accept it.
 
-    `exact`: a missing field has Slurm's default, and a missing entity will be removed; without it, both are not
+    `exact`: a missing field has Slurm's default, and a missing entity will be removed; without it, neither is
     changed. An account with `exact: False`, its users and the accounts below it are treated as without `exact`.
     `limits` False: only the names of QoS and accounts, to be added.
     """

@@ -2,7 +2,7 @@
 
 from gpupool.facts.mounts import Mounted
 
-# options of the mount: a remount changes them even in use; the kernel does not list the opposite of each
+# options that a remount changes even in use, each with its opposite, which the kernel does not always list
 _FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
 _CLEARED = ("ro", "nosuid", "nodev", "noexec")  # the kernel only has them if they were requested
 # options of the connection to a server: only a new mount changes them

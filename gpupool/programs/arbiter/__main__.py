@@ -1,7 +1,7 @@
-"""The service: look, decide, act, sleep. It keeps nothing that a restart would need.
+"""The arbiter's service: it reads the queue, decides, acts and sleeps. A restart loses nothing that it needs.
 
-Nothing that a job or an answer of Slurm contains may end it: whatever goes wrong is logged and given to systemd as the
-status of the service, which `gpupool verify` reads, and the next cycle begins.
+Nothing that a job or an answer of Slurm contains may end the service: each error is logged and sent to systemd as the
+status of the service, which `gpupool verify` reads. Then the next cycle begins.
 """
 
 import json
@@ -25,15 +25,15 @@ from .decide import Decision, Mark, Settings
 from .guard import Bounds
 from .jobs import UnsureError
 
-# seconds after which an answer is no longer waited for
+# time limit of a command in seconds
 SLOW = 30
-# seconds between two looks of the guard at most
+# maximum seconds between two checks of the guard
 WATCH = 10
-# cycles for which other programs may use what the arbiter read
+# cycles for which other programs may use the queue that the arbiter has read
 LASTS = 3
 # seconds that an apply may take
 APPLY = 3600
-# seconds for which what squeue said is good enough to end a job by
+# maximum age in seconds of squeue's output by which a job is ended
 FRESH = 3
 
 
@@ -108,7 +108,7 @@ class Arbiter:
             self.known = {job.name for job in owners}
             due = self.end(seen, began + took + FRESH)
         again = began + pace(self.settings)
-        # the next cycle has read the queue just before a grace time ends
+        # begin early enough for the next cycle to read the queue just before the grace time ends
         return again if due is None else min(again, due - took - 1)
 
     def end(self, seen: list[jobs.Job], until: float) -> int | None:
@@ -145,7 +145,7 @@ class Arbiter:
                 self.settle(decision.mark, seen)
 
     def settle(self, mark: Mark, seen: list[jobs.Job]) -> None:
-        """Record until when no other job is evicted for a job: the time doubles with each eviction without a start."""
+        """Record until when no other job is evicted for a job; the time doubles if an eviction did not start it."""
         tries, last = self.tries.get(mark.waiting, (0, 0))
         if last == mark.at:
             return
@@ -169,7 +169,7 @@ class Arbiter:
             for excess in excesses:
                 job = excess.job
                 say(f"job {job.name} of {job.user} in {job.partitions[0]} may not run on: {excess.reason}")
-                # an interactive job has no output that Slurm writes into
+                # a failure is ignored: Slurm cannot write into the output of an interactive job
                 answer(guard.notification(excess, bounds))
                 for command in guard.commands(excess, bounds):
                     self.run(command)
@@ -210,7 +210,7 @@ class Arbiter:
             if self.run(command):
                 done += some
             elif len(some) > 1:
-                # one of the jobs has ended: scontrol has updated others, but does not print which
+                # one of the jobs has ended, and scontrol does not print which of the others it has updated
                 done += [alone for alone in some for single, _ in notes([alone]) if self.run(single)]
         told = [decision for decision in done if decision.act == "signal"]
         for command in signals(told, self.settings, answer):
@@ -248,7 +248,7 @@ class Arbiter:
 
 
 def pace(settings: Settings) -> int:
-    """Return the seconds between two cycles, at most half the shortest grace time: its end must be known in time."""
+    """Return the seconds between two cycles, at most half the shortest grace time, so that no end is missed."""
     graces = (*settings.grace.values(), *settings.qos_grace.values())
     shortest = min((grace for grace in graces if grace), default=2 * settings.interval)
     most = min(settings.interval, WATCH) if settings.bounds.any else settings.interval
@@ -275,7 +275,7 @@ def settings_of(path: str) -> Settings:
 
 
 def main(path: str) -> None:
-    """Run for ever with the settings of a file."""
+    """Run forever with the settings of a file."""
     settings = settings_of(path)
     arbiter = Arbiter(settings)
     idle = not settings.labmates and not settings.bounds.any

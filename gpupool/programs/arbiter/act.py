@@ -8,8 +8,8 @@ from gpupool.slurm.queue import new_mark
 from .decide import Decision, Settings, number, unmarked
 from .jobs import Job
 
-Ask = Callable[[list[str]], str]
 # runs a command and returns its output, "" if it fails
+Ask = Callable[[list[str]], str]
 
 _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
 # signals that a program can handle. KILL would end a job before its grace time, and a stopped program could not use it.
@@ -99,7 +99,7 @@ def _in_script(script: str) -> str | None:
 
 
 def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Return the commands that end jobs: few, because slurmctld schedules after each."""
+    """Return the commands that end jobs: one for many jobs, because slurmctld schedules after each command."""
     again: list[str] = []
     never: list[str] = []
     for job in (decision.job for decision in decisions):

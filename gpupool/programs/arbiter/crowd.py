@@ -1,4 +1,4 @@
-"""Evict jobs for many pending jobs of a higher tier at once: of owners, or of a lab in its own preemptable partition.
+"""Evict jobs for many pending jobs of a higher tier at once: owners' jobs, or a lab's in its preemptable partition.
 
 Slurm considers each pending job separately. For each it selects the same preemptable jobs, which are already in their
 grace time, so it makes room for a few jobs at a time: an array of four tasks waits four grace times, a lab of twelve
@@ -59,8 +59,8 @@ def evictions(
     stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
     promised = _Promised()
     decisions: list[Decision] = []
-    # limits only shrink, and so does room until another eviction: if one job cannot start, neither can jobs with the
-    # same wish
+    # the amounts left by limits only shrink, and so does the room until another eviction: if one job cannot start,
+    # neither can jobs with the same wish
     hopeless: set[tuple[object, ...]] = set()
     full: set[tuple[object, ...]] = set()
     for job in waiting(jobs, settings):
@@ -107,7 +107,7 @@ def _tier(partitions: Iterable[str], settings: Settings) -> int:
 
 
 class _Promised:
-    """The amounts that the jobs in front will use of the limits of their account, and of their user there."""
+    """The amounts of the limits of accounts, and of their users, that the jobs earlier in the order will use."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], Counter[str]] = {}

@@ -21,9 +21,9 @@ CAPPED = frozenset(
         "AssocGrpJobsLimit",
     }
 )
-# seconds without another eviction for a job that has not started after the last one
+# seconds after the grace time of an evicted job in which no other job is evicted for the same pending job
 SETTLE = 60
-# maximum number of times that this time is doubled if evictions do not help
+# maximum number of times that SETTLE is doubled if evictions do not help
 TRIES = 10
 _MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
 _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
@@ -31,10 +31,11 @@ _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 
 @dataclass(frozen=True)
 class Settings:
-    """/etc/gpupool/arbiter.json: `grace` by preemptable partition and `interval` in seconds, `tier` by partition.
+    """The settings of /etc/gpupool/arbiter.json; `grace` and `tier` are by partition, times are in seconds.
 
-    Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` has the exceptions from `action`, by
-    partition. `share` is the file with the queue for other programs, "" for none.
+    `grace` has the preemptable partitions. If Slurm preempts by QoS, `qos_grace` has the preemptable QoS instead.
+    `actions` has the exceptions from `action` by partition or QoS. `share` is the file with the queue for other
+    programs, "" for none.
     """
 
     labmates: tuple[str, ...] = ()
@@ -179,7 +180,7 @@ def evictions(
         going, staying = givers[job.account]
         for _ in range(job.tasks):
             before = chosen.get(job.account, {})
-            # choose all leaving jobs again for all pending ones so far: one large job may be enough for two
+            # choose the jobs to evict again for all pending jobs so far: one large job may make room for two
             missing = _missing(own, job, going, promised.get(job.account, {}))
             now_chosen = _youngest(staying, missing)
             if now_chosen is None:
@@ -250,7 +251,7 @@ def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str
 
 
 def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
-    """Return the first jobs that free the missing amounts, without needless ones; None if all are not enough."""
+    """Return the first jobs that free the missing amounts together, without needless ones; None if all are too few."""
     short = dict(missing)
     chosen: list[Job] = []
     for job in jobs:
@@ -299,14 +300,14 @@ def parents_allow(job: Job, limits: Limits) -> bool:
 
 
 def signal(victim: Job, job: Job, settings: Settings, now: int, why: str) -> Decision:
-    """Return the decision that a job ends for a pending one after its grace time, or at once if it has none."""
+    """Return the decision to end `victim` for the pending `job`: after its grace time, or at once if it has none."""
     grace = settings.grace.get(victim.partitions[0], 0)
     mark = Mark(now + grace + 1, victim.restarts, number(job.name))
     return Decision("signal" if grace else "end", victim, why, mark)
 
 
 def owned(job: Job, settings: Settings) -> list[str]:
-    """Return the partitions of a pending job whose jobs are not preemptable."""
+    """Return the partitions of a pending job that are not preemptable."""
     return [name for name in job.partitions if name not in settings.grace]
 
 

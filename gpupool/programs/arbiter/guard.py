@@ -17,11 +17,11 @@ from .room import Node
 
 #: An admin writes this into the AdminComment of a job that may hold more.
 ALLOWED = "[gpupool-allowed]"
-#: Begins what the guard writes into the comments of a job.
+#: The beginning of the text that the guard writes into the comments of a job.
 MARK = "[gpupool-guard: "
 _MARK = re.compile(r" ?\[gpupool-guard: run (\d+), [^\]]*\]")
 _HELD = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING"})
-# lower nice values are large ones that have wrapped in 32 bits: no admin needs such a low value
+# a lower nice value is a large value that has wrapped in 32 bits; no admin needs such a low value
 _WRAPPED = -1_000_000_000
 
 
@@ -29,13 +29,13 @@ _WRAPPED = -1_000_000_000
 class Bounds:
     """Bounds of a job: MiB of memory for each GPU, or for each CPU of a job without GPUs; CPUs for each GPU by type.
 
-    None, or a type that is missing, is without a bound; so is a job that has all CPUs of its nodes, and is charged for
-    them. `threads` of a core are allocated together, also where fewer are requested. `nice` is that of a job whose own
-    one wrapped.
+    None, or a missing type, means no bound. A job with all CPUs of its nodes has no bound, because it is charged for
+    them. Slurm allocates all `threads` of a core together, even if a job requests fewer. A job whose nice value wrapped
+    gets `nice`.
 
-    `accounts` has the most of some TRES that all jobs of an account and those below it (`parents`) may hold together,
-    without jobs in the partitions and QoS of `lent`, which are preemptable. Only jobs that started after `since`, in
-    seconds since 1970, are held for that: Slurm leaves older ones running when a limit is lowered.
+    `accounts` has the maximum of some TRES that all jobs of an account and the accounts below it (`parents`) may hold
+    together. Jobs in the partitions and QoS of `lent` do not count: they are preemptable. Only jobs that started after
+    `since`, in seconds since 1970, are held for that: Slurm leaves older jobs running when a limit is lowered.
     """
 
     per_gpu: int | None = None
@@ -51,7 +51,7 @@ class Bounds:
 
     @property
     def any(self) -> bool:
-        """Whether there is a bound."""
+        """Whether single jobs have a bound."""
         return self.per_gpu is not None or self.per_cpu is not None or bool(self.cpus)
 
 
@@ -73,7 +73,7 @@ def of_jobs(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
 
 
 def of_accounts(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
-    """Return the youngest jobs of each account that holds more than it may, as few as hold the rest."""
+    """Return the youngest jobs of each account that holds more than it may, as few as hold the excess."""
     held: dict[str, list[Job]] = {}
     for job in jobs:
         if _counts(job) and job.qos not in bounds.lent and job.partitions[0] not in bounds.lent:
@@ -123,7 +123,7 @@ def held(jobs: Iterable[Job]) -> list[Job]:
 def commands(excess: Excess, bounds: Bounds) -> list[list[str]]:
     """Return the commands that end a run of a job: they record the reason, and hold or cancel the job.
 
-    If a user has released a held job without reducing its request, the second hold is an admin's.
+    If a user has released a held job without reducing its request, only an admin can release the second hold.
     """
     job, reason = excess.job, excess.reason
     before = _MARK.search(job.comment)
@@ -170,7 +170,7 @@ def _cpus(job: Job, bounds: Bounds) -> str | None:
     whole = gpus.pop("", 0)
     if not whole or not bounds.cpus:
         return None
-    # where Slurm does not count types there is the total alone, which has no bound
+    # if Slurm does not count types, only the total is known, which has no bound
     kinds = gpus if sum(gpus.values()) == whole else {"": whole}
     most = sum(count * bounds.cpus.get(kind, math.inf) for kind, count in kinds.items())
     if cpus <= most * bounds.threads:

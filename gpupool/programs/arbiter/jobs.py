@@ -17,9 +17,9 @@ class UnsureError(Exception):
 class Job:
     """One job, or one task of an array. Times in seconds since 1970, 0 for none; memory in MiB.
 
-    `name` is what scontrol calls it: an array's own number would mean all of its tasks. Of a waiting array, `tasks`
-    is how many may run at once. `required` and `excluded` are nodes; `shared` is how it shares its nodes, if not as all
-    do. `peculiar` jobs wait for, or belong to, more than the arbiter looks at.
+    `name` is scontrol's name of it: the number of an array alone would mean all of its tasks. `tasks` is how many tasks
+    of a pending array may run at once. `required` and `excluded` are nodes; `shared` is how it shares its nodes, "" by
+    default. A `peculiar` job waits for, or belongs to, something that the arbiter does not consider.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Job:
 
     @property
     def wish(self) -> tuple[object, ...]:
-        """All that decides whether it can start, but for its turn: if one job finds no room, others alike find none."""
+        """The properties that decide whether it can start, except its turn: jobs with equal ones find equal room."""
         return (
             *(self.account, self.user, self.qos, self.partitions, frozenset(self.asks.items()), self.node_count),
             *(self.features, self.required, self.excluded, self.contiguous, self.shared),
@@ -76,7 +76,7 @@ class Job:
 
     @property
     def startable(self) -> bool:
-        """Whether it waits, is not held, and needs nothing that the arbiter does not look at."""
+        """Whether it waits, is not held, and needs nothing that the arbiter does not consider."""
         return self.pending and not self.peculiar and self.priority > 0
 
     def amount(self, resource: str) -> float:
@@ -86,7 +86,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Seen:
-    """The jobs of one look at the queue, a line for each unreadable job, and the readable ones as squeue has them."""
+    """The jobs of one reading of the queue, a line for each unreadable job, and the entries of the readable jobs."""
 
     jobs: list[Job]
     unread: list[str]
@@ -94,7 +94,7 @@ class Seen:
 
 
 def read(answer: str, mark: str) -> Seen:
-    """Return the jobs that squeue shows; UnsureError where its answer is cut off. A job that is odd is left out."""
+    """Return the jobs that squeue shows; UnsureError if its answer is cut off. An unreadable job is left out."""
     try:
         seen = queue.read(answer, mark)
     except ValueError as wrong:
@@ -109,7 +109,7 @@ def read(answer: str, mark: str) -> Seen:
 
 
 def of(entry: Entry) -> Job:
-    """Return a job of the queue; ValueError, KeyError or TypeError where a field is missing or is not what it was."""
+    """Return a job of the queue; ValueError, KeyError or TypeError if a field is missing or has another type."""
     return Job(
         name=entry.name,
         user=entry.text("user_name"),
@@ -148,9 +148,9 @@ def _shared(entry: Entry) -> str:
 
 
 def _peculiar(entry: Entry) -> bool:
-    """Return whether a job is one of several, has a reservation, or waits for more than room and limits.
+    """Return whether a job is part of a heterogeneous job, has a reservation, or waits for more than room and limits.
 
-    What it waited for is over once it runs, and any user may name a dependency or a license: such a job leaves like
+    A running job no longer waits for its dependency or license. Any user may name these, so such a job is evicted like
     others.
     """
     if entry.number("het_job_id") or entry.fields["resv_name"]:
@@ -160,7 +160,7 @@ def _peculiar(entry: Entry) -> bool:
 
 
 def _asks(entry: Entry) -> dict[str, float]:
-    """Return what a job asks for; with memory by GPU, Slurm 24.11 gives the node's memory as long as the job waits."""
+    """Return the requests of a job; Slurm 24.11 shows the node's memory while a job with memory by GPU is pending."""
     asks = entry.asks
     by_gpu = re.findall(r":(\d+)(?=,|$)", entry.text("memory_per_tres"))
     if by_gpu:

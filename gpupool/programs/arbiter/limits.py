@@ -9,13 +9,13 @@ from .jobs import UnsureError
 _COUNT = re.compile(r"([\w/:.-]+)=(N|\d+)\((\d+(?:\.\d+)?)\)")
 _RECORD = re.compile(r"^ClusterName=\S+ Account=(\S+) UserName=([^\s(]*)(?:\((\d+)\))? Partition=(\S*)", re.M)
 _QOS = re.compile(r"^QOS=([^\s(]+)\(", re.M)
-# Slurm 22.05 has the number alone
+# Slurm 22.05 prints the number alone, later releases NAME(NUMBER)
 _USER = re.compile(r"^      (?:\S+\()?(\d+)\)?\s*$", re.M)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Of each resource (`gres/gpu`, `cpu`, `mem`, also `jobs`) the most there may be, if any, and what is used."""
+    """The maximum, if any, and the used amount of each resource (`gres/gpu`, `cpu`, `mem`, also `jobs`)."""
 
     most: Mapping[str, float]
     used: Mapping[str, float]
@@ -49,7 +49,7 @@ def read(text: str) -> Limits:
         limit = _limit(body, "GrpTRES", "GrpJobs")
         if user:
             names[uid] = user
-            # an association with one partition only would need a look at the job's partition
+            # skip an association with one partition: it does not count for jobs in other partitions
             if not partition:
                 users[account, user] = limit
         else:
@@ -70,7 +70,7 @@ def read(text: str) -> Limits:
 
 
 def _pieces(pattern: re.Pattern[str], text: str) -> list[tuple[re.Match[str], str]]:
-    """Yield each head with the text up to the next head."""
+    """Return each head with the text up to the next head."""
     heads = list(pattern.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     return [(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]

@@ -56,9 +56,9 @@ class Room:
         return all(self._free[name].get(key, 0) >= amount for key, amount in self._nodes[name].has.items())
 
     def clear(self, job: Job, partitions: Collection[str], others: Iterable[Job]) -> list[Job]:
-        """Free the resources of as few of `others`, in their order, as make room on one node, and return these jobs.
+        """Free the resources of the first of `others` that make room on one node, and return these jobs.
 
-        Return none if there is no such node.
+        Leave out the needless jobs among them. Return none if there is no such node.
         """
         if job.node_count != 1:
             return []
@@ -135,7 +135,7 @@ def _keys(job: Job) -> list[str]:
 
 
 def _alternatives(constraint: str) -> list[set[str]]:
-    """Return the sets of features of which a node must have one, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
+    """Return sets of features, of which a node must have one set, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
 
     Return none for all other forms (counts, brackets, a mix of operators): such a job finds no room here, so no job is
     evicted for it.

@@ -22,7 +22,7 @@ _PARTITION = {
     "OverSubscribe": "NO", "GraceTime": "0", "Nodes": "",
 }  # fmt: skip
 _NODE = {"Gres": "", "Feature": "", "Weight": "1", "RealMemory": "1"}
-_SCONTROL_NAMES = {"Feature": "AvailableFeatures"}  # of keys that scontrol shows under another name
+_SCONTROL_NAMES = {"Feature": "AvailableFeatures"}  # scontrol's names of keys, if they differ
 _CONFIG = {"SlurmctldDebug": "info", "DebugFlags": ""}  # keys of the configuration that scontrol can change
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _TIMES = ("MaxTime", "DefaultTime")
@@ -46,7 +46,7 @@ def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[
 
 
 def parsed(text: str) -> Conf:
-    """Return slurm.conf by (config, ""), (partition, NAME) and (node, NAME), with the values of DEFAULT lines."""
+    """Return the keys of slurm.conf by (config, ""), (partition, NAME) or (node, NAME), DEFAULT lines included."""
     conf: Conf = {("config", ""): {}}
     defaults: dict[str, dict[str, str]] = {"PartitionName": {}, "NodeName": {}}
     for line in re.sub(r"\\\n", "", text).splitlines():
@@ -171,7 +171,7 @@ def _shown(key: str, value: str) -> str:
 
 
 def _own_names(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return the pairs with the spelling of keys of this module: slurm.conf accepts any case."""
+    """Return the pairs with keys spelled as in this module: slurm.conf accepts any case."""
     known = {key.lower(): key for key in (*_PARTITION, *_NODE)} | {"features": "Feature", "shared": "OverSubscribe"}
     left = ("partitionname", "nodename", "nodeaddr", "nodehostname")
     return {known.get(key.lower(), key): value for key, value in pairs.items() if key.lower() not in left}

@@ -14,7 +14,7 @@ from .decide import Seen, Step, renew, settle, steps
 from .slurm import SlurmError
 from .wishes import Wish, Wishes
 
-#: Seconds between two cycles without an open wish, and with one, when the cloud is asked, too.
+#: Seconds between two cycles without an open wish, and with open wishes, when each cycle asks the cloud.
 LOOK, CLOUD_LOOK = 1.0, 3.0
 _CALLS = 64  # machines that are switched at the same time: the cloud may take minutes for each
 

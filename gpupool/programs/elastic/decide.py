@@ -42,7 +42,7 @@ def settle(wishes: Mapping[str, Wish], progress: dict[str, Progress], seen: Seen
             # the node has joined, or Slurm has given up and will request `off`
             state.done = state.done or "POWERING_UP" not in seen.states.get(node, set())
             if on:
-                # a machine that was still stopping is started as soon as it is off
+                # no pause after this call: a machine that was still stopping is started as soon as it is off
                 state.began, state.called = state.began or seen.now, 0.0
 
 

@@ -12,7 +12,7 @@ class Settings:
     """The properties of the cluster that all users may know.
 
     `caps` are GPUs by account, in the order of the inventory, None for one without a cap; `parents` are the accounts
-    above. `lending` accounts are those of no lab: their jobs run on idle GPUs. `types` counts the GPUs of all nodes.
+    above. `lending` accounts belong to no lab: their jobs run on idle GPUs. `types` counts the GPUs of all nodes.
     """
 
     caps: Mapping[str, int | None]
@@ -24,7 +24,7 @@ class Settings:
 
 @dataclass
 class Row:
-    """GPUs of running and pending jobs; `overcap` of the running ones do not count for the cap. `types` are running."""
+    """GPUs of running and pending jobs; `overcap` of `running` do not count for the cap. `types` splits `running`."""
 
     name: str
     lab: str = ""

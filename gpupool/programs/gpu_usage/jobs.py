@@ -1,4 +1,4 @@
-"""The GPUs of jobs, from squeue or from what the arbiter of this node has read."""
+"""The GPUs of jobs, from squeue or from the queue that the arbiter of this node has read."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ class Job:
 
 def ask() -> list[Entry]:
     """Return the jobs that squeue shows; QueueError if it fails, is slow, or a job cannot be read."""
-    # a user's own settings must not filter it
+    # the user's settings of squeue must not hide jobs
     env = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
     mark = queue.new_mark()
     try:
@@ -62,7 +62,7 @@ def ask() -> list[Entry]:
 
 
 def read(entries: Iterable[Entry]) -> list[Job]:
-    """Return the jobs that run or wait and have GPUs; QueueError where a field is missing or is not what it was."""
+    """Return the jobs that run or wait and have GPUs; QueueError if a field is missing or has another type."""
     try:
         return [job for entry in entries for job in _job(entry) if job.count]
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
@@ -75,7 +75,7 @@ def pack(jobs: Iterable[Job]) -> list[Any]:
 
 
 def unpack(rows: Iterable[Any]) -> list[Job]:
-    """Return the jobs of such lists."""
+    """Return the jobs from the lists of `pack`."""
     return [Job(*row) for row in rows]
 
 

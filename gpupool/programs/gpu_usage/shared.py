@@ -1,9 +1,9 @@
 """The queue, read by one service for all users of a node.
 
-A service of no privileges reads the queue when a user connects to its socket and what it knows is older than a few
-seconds: on a controller from the arbiter's file; on other nodes, or if that file is too old, from squeue. It puts the
-queue into a file that all may read and only it may write, says `ok`, and hangs up. It reads nothing from its callers,
-so that none of them can feed it, block it or make it ask more often.
+A service without privileges reads the queue when a user connects to its socket and its last reading is older than a
+few seconds: on a controller from the arbiter's file; on other nodes, or if that file is too old, from squeue. It writes
+the queue to a file that users can only read, answers `ok`, and closes the connection. It reads nothing from callers,
+so that no caller can change its data, block it or make it run squeue more often.
 """
 
 import json
@@ -19,7 +19,7 @@ from gpupool.slurm import snapshot
 from . import jobs
 from .jobs import Job, QueueError
 
-# the queue is fresh for this many seconds at least, and for this many times the duration of squeue
+# the queue is fresh for FRESH seconds, or for TIMES the duration of squeue if that is longer
 FRESH = 5
 TIMES = 5
 # seconds without a caller after which the service exits
@@ -31,7 +31,7 @@ _FILE = "queue.json"
 
 
 class Service:
-    """The service: its file is in `folder`, `arbiter` is the arbiter's."""
+    """The service; its file is in `folder`, and `arbiter` is the path of the arbiter's file."""
 
     def __init__(self, folder: Path, arbiter: Path = Path(snapshot.PATH)) -> None:
         self._file = folder / _FILE
@@ -60,7 +60,7 @@ class Service:
         return self._answer
 
     def _of_the_arbiter(self) -> snapshot.Snapshot | None:
-        """Return what the arbiter of this node has read; None if there is none, or it is too old."""
+        """Return the queue from the file of this node's arbiter; None if there is none, or it is too old."""
         try:
             known = snapshot.read(self._arbiter.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError):
@@ -126,7 +126,7 @@ def _call(path: Path) -> str:
 
 
 def main() -> None:
-    """Run the service as systemd starts it: the socket is file 3, the directory that of RuntimeDirectory=."""
+    """Run the service as systemd starts it: with the socket as file 3, and its file in RuntimeDirectory=."""
     if os.environ.get("LISTEN_FDS") != "1":
         raise SystemExit("gpupool-queue: start gpupool-queue.socket instead")
     with socket.socket(fileno=3) as listening:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import look, mounts, node
 
-#: Empty after a boot. The file `fine` exists if all checks passed and this program has not drained the node.
+#: Empty folder after a boot. Its file `fine` exists if all checks passed and this program has not drained the node.
 STATE = Path("/run/gpupool/health")
 
 

@@ -67,7 +67,7 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
         settings["spare_users_with_jobs"],
     )
     strays = rules.strays(processes.present(), rule)
-    # a process that forks in time would always be new: the grace is that of a user with processes in each run
+    # the grace counts for a user, not for a process: a process that forks in time would always be new
     return _after_grace(
         strays, lambda process: f"user {process.uid}", settings, _state("gpupool-reaper"), dry, "outside of jobs"
     )
@@ -89,7 +89,7 @@ def _state(name: str) -> Path:
 def _after_grace(
     chosen: list[Process], key: Callable[[Process], str], settings: dict[str, Any], place: Path, dry: bool, why: str
 ) -> bool:
-    """End the processes whose `key` was seen in each run for the grace."""
+    """End the processes whose `key` each run has seen for the whole grace; return whether all have ended."""
     now, grace = seen.now(), settings["grace"]
     first = seen.since(place, map(key, chosen), now)
     overdue = [process for process in chosen if now - first[key(process)] >= grace]

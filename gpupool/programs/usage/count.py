@@ -11,7 +11,7 @@ from .audit import owner_of
 
 Say = Callable[[str], None]
 
-#: Seconds until a file system reports the final blocks of a new file and its directory. All others report them at once.
+#: Seconds until a file system of a type reports the final blocks of a new file. All other types report them at once.
 SETTLE_SECONDS = {"zfs": 6}
 #: Errors that users cause in their directories, with a FUSE mount, a quota or a tree that is too deep.
 _CAUSED_BY_USERS = frozenset({

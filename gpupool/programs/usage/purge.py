@@ -177,7 +177,7 @@ class _Walk:
         return _Level(fd, name, above.depth + 1, self.old(os.fstat(fd)))
 
     def leave(self, above: _Level, level: _Level) -> None:
-        """Remove a directory of which all entries were removed, if it had not changed for as long before the purge."""
+        """Remove a directory whose entries were all removed, if it was old before the purge."""
         here = tree.path_of(above.fd)
         if level.stays or not level.old or level.depth <= self.rule.keep or not self.inside(above.fd):
             above.stays = True

@@ -16,7 +16,7 @@ from .count import Uncounted
 
 
 def report(top: str, levels: int, file: str, uncounted: Iterable[Uncounted] = ()) -> Iterator[str]:
-    """Return a line for each directory that has its file, then for each directory that the last count skipped.
+    """Yield a line for each directory that has its file, then for each directory that the last count skipped.
 
     The last line has the number of other directories without a file: they are newer than the last count.
     """
