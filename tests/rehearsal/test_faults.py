@@ -83,6 +83,7 @@ def more_jobs(compiled: Compiled) -> Compiled:
     for user in entities["users"].values():
         for account in user["accounts"].values():
             account.pop("MaxSubmit", None)
+            account.pop("GrpSubmit", None)
     return replace(compiled, entities=entities)
 
 

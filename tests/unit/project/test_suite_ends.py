@@ -135,7 +135,7 @@ def test_a_stopped_removal_names_the_command_that_removes_the_rest(suite: Suite)
 #: leave, too; and a trial of slurm.conf.
 SELECTIONS = {
     "unit": "tests/unit/cli/test_commands.py::test_init_overwrites_nothing",
-    "operations": "tests/operations/test_trial.py::test_what_slurmctld_reads_and_costs_no_job_is_accepted",
+    "operations": "tests/operations/test_trial.py::test_a_file_that_slurmctld_reads_without_ending_jobs_is_accepted",
 }
 
 
@@ -143,7 +143,8 @@ SELECTIONS = {
 def test_after_a_kill_the_next_run_of_a_layer_passes(suite: Suite, layer: str) -> None:
     killed = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])
     begun = f"{PREFIX}.{killed.pid}-*/{layer}/pytest-of-*/pytest-*/*"
-    until(lambda: list(Path("/tmp").glob(begun)), "a test runs")
+    until(lambda: list(Path("/tmp").glob(begun)) or killed.poll() is not None, "a test runs")
+    assert killed.poll() is None, killed.communicate()[1]
     killed.kill()
     killed.communicate()
     next_run = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])

@@ -350,5 +350,6 @@ def test_a_very_deep_tree_is_counted(space: Path) -> None:
 def test_a_report_has_the_directories_of_the_count(space: Path, levels: int, paths: list[str]) -> None:
     assert run(space, levels) == (True, [])
     assert [path for path, _, _ in report.directories(str(space), levels)] == paths
-    written = {str(file.parent.relative_to(space)) for file in space.rglob(FILE)}
+    # Path.rglob of Python 3.11.2 fails at the long link
+    written = {os.path.relpath(folder, space) for folder, _, names in os.walk(space) if FILE in names}
     assert written == set(paths)
