@@ -112,7 +112,7 @@ conda.apply(cluster, node)
 usage.apply(cluster, node)
 backup.apply(cluster, node)
 
-# Last, because these may fail because of jobs or data, and a failed operation ends the work on its node.
+# These are last: jobs or data can make them fail, and a failed operation ends the work on its node.
 directory.look(cluster, node)
 directory.homes(cluster, node)
 accounts.limits(cluster, node)

@@ -1,4 +1,4 @@
-"""The arbiter: a service beside slurmctld that ends grace times on time and makes room within a lab's cap."""
+"""The arbiter: a service beside slurmctld that ends jobs after their grace time, and preempts within a lab's cap."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -11,7 +11,7 @@ applies = is_controller
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Install and start it on every controller; it acts only beside the active slurmctld. A restart loses no state."""
+    """Start the arbiter on every controller; it acts only beside the active slurmctld. A restart loses no state."""
     own = files_of(cluster, node, "arbiter")
     if own:
         files.put(name="Arbiter", files=own)

@@ -36,7 +36,7 @@ def install(cluster: Cluster, node: Node) -> None:
 
 
 def finish(cluster: Cluster, node: Node) -> None:
-    """Fail with the files that left the inventory but were changed by hand; last, to delay no other step."""
+    """Fail if files that left the inventory were changed by hand; last, to delay no other step."""
     files.left(name="Files left behind", wanted=paths(cluster, node))
 
 

@@ -1,6 +1,6 @@
 """Elastic nodes, which are off while idle: the service that switches them, and their stamps.
 
-A stamp is the checksum of a node's desired state. A node compares it with the controller's at each start of slurmd.
+A stamp is the checksum of a node's desired state. At each start of slurmd, the node compares it with the one in Slurm.
 """
 
 from gpupool.cluster.model import Cluster, Node

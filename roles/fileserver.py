@@ -59,5 +59,5 @@ def give(cluster: Cluster, node: Node) -> None:
 
 @where(has_pools)
 def keep(cluster: Cluster, node: Node) -> None:
-    """Fail with the changes of pools and datasets that were refused to protect data; late, to delay no other step."""
+    """Fail if changes of pools or datasets were refused to protect data; late, to delay no other step."""
     zfs.report_refused(name="Refused ZFS changes", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))

@@ -9,6 +9,6 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Create users before associations in slurmdbd: an association without a uid when loaded never becomes active."""
+    """Create users before associations in slurmdbd: an association loaded without a uid never becomes active."""
     users.groups(name="Groups", wanted=groups_for(cluster))
     users.users(name="Users", wanted=people_for(cluster, node), managed_groups=managed_groups(cluster))

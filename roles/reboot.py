@@ -8,7 +8,7 @@ from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """On nodes that run jobs, if the inventory asks for the guard."""
+    """On nodes that run jobs, if the inventory sets reboot_only_idle."""
     return guards(cluster, node)
 
 

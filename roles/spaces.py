@@ -11,7 +11,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Create them after the node's disks are mounted, and never on mounts of other servers, which may be down."""
+    """Create directories after the node's disks are mounted, never on mounts of other servers, which may be down."""
     files.put(name="Variables of spaces", files=files_of(cluster, node, "spaces"))
     if needed := needed_for(cluster, node):
         mounts.made_by_others(name="Mounts of the site", mounts=needed)

@@ -38,6 +38,6 @@ def use(cluster: Cluster, node: Node) -> None:
 
 
 def look(cluster: Cluster, node: Node) -> None:
-    """Fail with the mounts that do not answer; late, to delay no other step. The check triggers automounts."""
+    """Fail if mounts do not answer; late, to delay no other step. The check triggers automounts."""
     if wanted := used_for(cluster, node):
         mounts.answering(name="Storage", mounts=wanted)

@@ -1,4 +1,4 @@
-"""Files of an inventory that are put on nodes: example jobs, pages of the wiki, Slurm's own, certificates."""
+"""Files of an inventory besides its YAML: example jobs, wiki pages, plugins and programs for Slurm, certificates."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ _MOST = 200  # files in one folder
 
 
 def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
-    """Return the files by `folder/name`, and a complaint about each unreadable one. A single YAML file has none."""
+    """Return the files by `folder/name`, and complaints about them. An inventory of one YAML file has no such files."""
     files: dict[str, str] = {}
     located: list[Located] = []
     for folder in (inventory / place for place in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):

@@ -19,7 +19,7 @@ from gpupool.slurm.releases import has
 
 
 def build(site: Site) -> model.Cluster:
-    """Return the Cluster of an inventory about which no check complains."""
+    """Return the Cluster of an inventory in which no check found an error."""
     inventory = site.inventory
     storage = inventory.storage
     links_on = storage.links_on or storage.mount_on
@@ -88,7 +88,7 @@ def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:
 
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the further keys of a node's line: its own, and those of its hardware that the node does not set."""
+    """Return further keys of a node's line in slurm.conf: the keys of its hardware, overridden by its own."""
     keys = {key.lower() for key in own}
     return {**{key: value for key, value in hardware.items() if key.lower() not in keys}, **own}
 
@@ -122,7 +122,7 @@ def _user(entry: User, site: Site) -> model.User:
     qos = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
 
     def of_account(name: str) -> tuple[str, ...]:
-        # On borrowed nodes, users also have the default QoS of their main account.
+        # In an account that includes all users, a user also has the default QoS of the main account.
         homes = (name,) if name in own else (name, entry.account)
         return tuple(dict.fromkeys([*(defaults[home] for home in homes if home in defaults), *by_name[name].qos]))
 
@@ -150,7 +150,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     if entry.allow_lab_accounts:
         accounts += [lab.name for lab in site.accounts_of_kind("lab")]
     preempted = site.is_preempted(entry)
-    # A partition that is not preemptable itself is preempted because of its QoS.
+    # Without `preemptable`, a partition is preempted because each QoS that it allows is preemptable.
     guests = [inventory.qos[qos] for qos in entry.qos] if preempted and not entry.preemptable else []
     actions = [entry.preempt_action, *(qos.preempt_action for qos in guests), inventory.preemption.action]
     return model.Partition(
@@ -176,7 +176,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         if not export.enabled or selector is None:
             continue
         if export.mounted_by == "site":
-            # The node that makes directories on the export has it at the same path as all others.
+            # Instead of a server it has the node that creates directories on it, at the same path as on all clients.
             yield model.Mount(export, key, export.made_on or "", place, export.fs, place, select(selector), None)
         elif export.server is not None and export.path is not None:
             yield model.Mount(

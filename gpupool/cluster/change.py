@@ -22,7 +22,7 @@ def merge(text: Text, change: FilePath) -> Text:
 
 
 class _Merge:
-    """One merge; `places` and `located` grow during it."""
+    """One merge; it collects lines in `places` and complaints in `located`."""
 
     def __init__(self, old: Text, new: Text, fallback: Place) -> None:
         self._old, self._new, self._fallback = old, new, fallback
@@ -30,7 +30,7 @@ class _Merge:
         self.located: list[Located] = []
 
     def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
-        """Return the keys of `old`, overridden by `new`; their paths are `was`, `via`, and in the result `at`."""
+        """Return `old` with the changes of `new`; the paths of old, new and result are `was`, `via` and `at`."""
         merged: dict[str, Any] = {}
         for key in dict.fromkeys([*old, *new]):
             here = (*at, key)
@@ -51,7 +51,7 @@ class _Merge:
         return self._taken(self._new, new, via, at)
 
     def _entries(self, old: list[Any], new: list[Any], was: Path, via: Path, at: Path) -> list[Any]:
-        """Merge named entries into named entries: in the old order, then new ones."""
+        """Return the old entries in their order, with the changes of the same name, and then the new entries."""
         changes: dict[str, int] = {}
         for index, entry in enumerate(new):
             name = _name(entry)
@@ -79,7 +79,7 @@ class _Merge:
         return merged
 
     def _removal(self, entry: dict[str, Any], via: Path, target: str | None, names: list[str]) -> None:
-        """Complain about a removal whose target does not exist, or that has other keys, too."""
+        """Complain if there is no `target` to remove, or if the removal has further keys."""
         name = entry.get("name", via[-1])
         if target is None:
             self._complain(via, f"there is no {name} to remove", _hint(str(name), names))
@@ -120,7 +120,7 @@ def _named(value: Any) -> bool:
 
 
 def _hint(name: str, names: list[str]) -> str | None:
-    """Return a hint at the entry that was probably meant: a name inside a range needs the name of the whole range."""
+    """Return a hint at the entry that was probably meant: the range that contains the name, or a similar name."""
     for row in names:
         try:
             inside = row != name and name in expand(row)

@@ -27,8 +27,8 @@ class Place:
 class Complaint:
     """One thing that is wrong at `path` of the inventory, with a hint if there is one.
 
-    Message and hint may contain text of the inventory: they are escaped to one line, and shortened. `missing`: the
-    inventory does not have the path.
+    Message and hint may contain text of the inventory, so they are escaped to one line, and shortened. `missing` is
+    true if the inventory does not have the path.
     """
 
     path: Path

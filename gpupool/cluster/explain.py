@@ -142,7 +142,7 @@ def _entry(
     prefix: str = "",
     account: str | None = None,
 ) -> Iterator[Value]:
-    """Yield each value of an entry, and of entries in it, without values that are unset and empty by default."""
+    """Yield the values of an entry and of entries in it, except unset values that are empty by default."""
     for name, field in type(entry).model_fields.items():
         key, value = field.alias or name, getattr(entry, name)
         here = (*path, key)

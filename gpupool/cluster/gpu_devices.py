@@ -28,7 +28,7 @@ class Device:
 
     @property
     def is_guess(self) -> bool:
-        """Whether only the driver knows the files: those of a slice depend on the order of its creation."""
+        """Whether `files` may be wrong: those of a slice depend on the order in which the driver created the slices."""
         return self.autodetect is not None and self.card != self.gpu
 
     @property
@@ -38,7 +38,7 @@ class Device:
 
 
 def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, ...]:
-    """Return the GPUs of each node of an entry, in the order of `gpus`; `types` has all their types."""
+    """Return the devices that each node of an entry has, in the order of `gpus`; `types` has all their types."""
     free = {"nvidia": 0, "amd": _FIRST_RENDER_NODE, "intel": _FIRST_RENDER_NODE}
     cap = 1
     devices: list[Device] = []

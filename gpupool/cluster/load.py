@@ -24,8 +24,8 @@ from gpupool.cluster.text import read
 class Loaded:
     """The result of loading an inventory: a Cluster unless there are errors, and all complaints.
 
-    With a Cluster, also the Site it was built from, the line of each key, and the `data` as written. `partial`: some
-    checks could not run.
+    With a Cluster, also the Site from which it was built, the line of each key, and the `data` as written. `partial` is
+    true if some checks could not run.
     """
 
     cluster: Cluster | None
@@ -55,7 +55,7 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Loaded:
-    """Read and check an inventory: a folder of YAML files, or one file. A bad one raises no error.
+    """Read and check an inventory: a folder of YAML files, or one file. An invalid one raises no error.
 
     A `change`, YAML of the same shape, is merged into it first. `instead` has texts to read instead of files.
     """

@@ -163,9 +163,9 @@ class Partition:
 class Mount:
     """An export as a node mounts it; `entry` has all other values as written.
 
-    `export` is its key, `path` is the server's and `at` the client's; `source` is `server:path` with the server's full
-    name, or the kind of file system if the site mounts it. `server` is then a node that creates directories on it, or
-    empty. `dataset` is the name in ZFS; None outside of declared pools.
+    `export` is its key, `path` the directory on the server, `at` the mount point on clients, and `source` `server:path`
+    with the server's full name. If the site mounts it, `source` is the kind of file system, and `server` a node that
+    creates directories on it, or empty. `dataset` is the name in ZFS; None outside of declared pools.
     """
 
     entry: Export
@@ -197,8 +197,8 @@ class Drivers:
     """The implementation of the nodes: real hardware, or a testbed's replacements.
 
     `cgroup` is the cgroup version of the nodes; `shared` is where a testbed's nodes find their shared directories;
-    `machines` are the testbed's nodes that have a separate kernel. `cpus` are `claimed` if compute nodes do not have
-    the CPUs of the inventory.
+    `machines` are the testbed's nodes that have a separate kernel. `cpus` is `claimed` if compute nodes have fewer
+    CPUs than slurm.conf declares.
     """
 
     gpu: Literal["nvidia", "fake"]

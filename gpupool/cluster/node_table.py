@@ -52,7 +52,7 @@ def expand(text: str) -> list[str]:
         raise ValueError(f"{text!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
     _bounded(text)
     try:
-        NodeSet(text, resolver=GroupResolver())  # its error message is about the text as written
+        NodeSet(text, resolver=GroupResolver())  # called for its error, which quotes the text as written
         return hostlists.expand(",".join(_STEPS.sub(_stepped, part.lstrip()) for part in _SETS.split(text)))
     except (NodeSetException, ValueError) as error:
         raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
@@ -133,7 +133,7 @@ class NodeTable:
 
     @cached_property
     def unnamed(self) -> "NodeTable":
-        """The same table without the inventory's own groups, which must not contain each other."""
+        """The same table without the inventory's own groups, to evaluate these: they must not contain each other."""
         return NodeTable(self.nodes, self.whole)
 
     @cached_property
@@ -179,7 +179,7 @@ class NodeTable:
         return tuple(name for name in self.by_name if name in chosen)
 
     def _resolver(self, selector: str) -> GroupResolver:
-        """Return a resolver of the named groups, folded because ClusterShell parses them each time."""
+        """Return a resolver of a selector's groups, folded because ClusterShell parses their nodes each time."""
         named = set(_GROUP.findall(selector))
         every = re.search(r"[*?]", selector) is not None
         sources = [

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-# The order in which newcomers need them; other files come last, by name.
+# Files in the order in which a new reader needs them; all others come last, by name.
 ORDER = ("cluster", "nodes", "labs", "partitions", "storage", "software", "access", "testbed")
 
 _PROSE = re.compile(r"#( |$)")

@@ -26,7 +26,7 @@ def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def _whole(inventory: Inventory) -> Inventory:
-    """Return the inventory with its only hardware set for compute nodes without hardware."""
+    """Return the inventory; if it has one entry of hardware, compute nodes without hardware get that."""
     if len(inventory.hardware) != 1 or all(node.hardware for node in inventory.nodes):
         return inventory
     (only,) = inventory.hardware

@@ -19,7 +19,7 @@ _SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("float", re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,18}")),
 )
 _DEEP = 50
-_MOST = 300_000  # keys and items of all files: 10,000 nodes of one entry each are 100,000
+_MOST = 300_000  # keys and items of all files: 10,000 nodes with an entry each need 100,000
 _LARGEST = 20_000_000  # bytes of one file
 
 

@@ -13,7 +13,7 @@ from gpupool.slurm import times
 # At most twelve digits: Slurm counts in 64 bits, and no size needs more.
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGTP])")
 _DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for unit in "wdhms"))
-# Those of Slurm's own forms (gpupool.slurm.times) that are unambiguous: no bare number, no minutes:seconds.
+# Slurm's own forms (gpupool.slurm.times) that are unambiguous: no bare number, no minutes:seconds.
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})")

@@ -1,4 +1,4 @@
-"""Texts with placeholders of a user for a shell, with the variables gpupool_user, gpupool_account, …"""
+"""Convert placeholders of a user in texts to the shell variables gpupool_user, gpupool_account, …"""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Rules for an inventory that already has the right shape: one `ensure_…` function each; all of them run."""
+"""Rules for an inventory that fits the schema: each is a function `ensure_…`, and all of them run."""
 
 from collections.abc import Callable, Iterator
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Check who can log in where: abilities of sshd, gateways, first passwords, and users' partitions."""
+"""Check logins (what sshd can do, gateways, first passwords), and the partitions that users are assigned."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.cluster.resolve.site import Site
 
 
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
-    """sshd reads our own PAM stack by PAMServiceName, which OpenSSH has from 9.8 on."""
+    """`compute_ssh: allocated` needs sshd's PAMServiceName, which OpenSSH has from 9.8 on, to select our PAM stack."""
     access = site.inventory.access
     if site.inventory.software.debian == "bookworm" and access.compute_ssh == "allocated":
         message = "bookworm's sshd cannot limit logins to users with a job"
@@ -16,7 +16,7 @@ def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
-    """The nodes that users on a gateway may log in to exist, and a node has the role gateway."""
+    """Each node in `gateway_forwards_to` exists, and a node has the role gateway."""
     names = site.inventory.access.gateway_forwards_to
     known = site.node_table.by_name
     for index, name in enumerate(names if site.node_table.whole else ()):
@@ -37,7 +37,7 @@ def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_users_may_use_their_partitions(site: Site) -> Iterator[Complaint]:
-    """A user's partitions have `users: assigned`, and the default partition is among them."""
+    """A user's partitions have `users: assigned`; a default partition with `users: assigned` is one of them."""
     assigned = {
         name: entry.users == "assigned" for _, entry in site.partitions() for name, _ in site.partition_names(entry)
     }

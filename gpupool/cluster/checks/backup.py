@@ -31,7 +31,7 @@ def ensure_backups_have_a_separate_directory(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
-    """On an export, root of the controller and of the database can write; on a local disk, backups are lost with it."""
+    """Backups are on an export to which root of the controller and of the database can write, not on a local disk."""
     backup, storage = site.inventory.slurm.backup, site.inventory.storage
     if backup is None:
         return

@@ -11,7 +11,7 @@ _MOST: Path = ("scheduler", "max_cpus_per_gpu")
 
 
 def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
-    """All GPUs of a node can be used by jobs that request one GPU and no CPUs."""
+    """Jobs that each request one GPU and no CPUs can use all GPUs of a node."""
     told: set[tuple[Path, str | None]] = set()
     for here, default, partition in _defaults(site):
         for name in sorted(site.nodes_of(partition.nodes)):
@@ -24,7 +24,7 @@ def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_limits_of_cpus_are_of_gpus(site: Site) -> Iterator[Complaint]:
-    """Limits and warnings by GPU type name types that exist."""
+    """The GPU types in limits and warnings exist."""
     types = site.inventory.gpu_types
     for key in ("max_cpus_per_gpu", "warn_cpus_per_gpu"):
         for gpu in getattr(site.inventory.scheduler, key):

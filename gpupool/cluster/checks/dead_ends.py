@@ -82,7 +82,7 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
 
 
 def ensure_a_user_may_submit(site: Site) -> Iterator[Complaint]:
-    """slurmctld refuses jobs of users whom slurmdbd does not know (AccountingStorageEnforce)."""
+    """There are users: slurmctld refuses jobs of any user that is not in slurmdbd (AccountingStorageEnforce)."""
     if not site.inventory.users and site.inventory.directory is None:
         yield Complaint(
             ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"

@@ -30,7 +30,7 @@ def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_containers_have_separate_addresses(site: Site) -> Iterator[Complaint]:
-    """A node whose containers used addresses of the cluster could not reach the nodes with the same addresses."""
+    """Containers have no addresses of the cluster: their host could not reach nodes with the same addresses."""
     docker = _enabled(site)
     if docker is None:
         return

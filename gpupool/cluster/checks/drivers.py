@@ -20,7 +20,7 @@ def _drivers(site: Site) -> list[Driver]:
 
 @dataclass(frozen=True)
 class _Gpu:
-    """A GPU type on a driver's nodes, with one of the architectures that its models may have."""
+    """A GPU type and one of its models on a driver's nodes; `needs` is an architecture that the model may have."""
 
     type: str
     model: str
@@ -103,7 +103,7 @@ def ensure_overrides_share_no_node(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_drivers_support_the_gpus(site: Site) -> Iterator[Complaint]:
-    """Each branch supports its GPUs: not too old, not yet without them, and with the right kernel module."""
+    """Each branch supports the GPUs of its nodes: neither too old nor too new, with the right kernel module."""
     for driver in _drivers(site):
         if branch := branches().get(driver.branch or ""):
             yield from _one_each(_not_carried(site, driver, branch))
@@ -205,7 +205,7 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_repositories_are_whole(site: Site) -> Iterator[Complaint]:
-    """A suite has components, or its name ends with a slash and it has none."""
+    """A suite has components, unless its name ends with a slash: then it has none."""
     for key, repository in site.inventory.software.repositories.items():
         path: Path = ("software", "repositories", key, "components")
         if repository.suite.endswith("/") and repository.components:

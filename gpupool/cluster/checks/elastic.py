@@ -33,7 +33,7 @@ def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_cloud_arguments_have_no_secret(site: Site) -> Iterator[Complaint]:
-    """Credentials are in a file on the controllers, and durations are positive, as Slurm requires."""
+    """The cloud's arguments contain no credentials, and its durations are positive, as Slurm requires."""
     cloud = site.inventory.cloud
     if cloud is None:
         return

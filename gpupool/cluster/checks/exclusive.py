@@ -13,7 +13,7 @@ _KEYS = ("oversubscribe", "shared")
 
 
 def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
-    """A partition with `exclusive` does not set OverSubscribe, too."""
+    """A partition with `exclusive` does not also set OverSubscribe."""
     for path, partition in site.partitions():
         for key in partition.parameters if partition.exclusive else ():
             if key.lower() in _KEYS:
@@ -21,7 +21,7 @@ def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
-    """With `exclusive: user`, a job on one GPU keeps its whole node, and no limit counts the node's other GPUs."""
+    """No lab has a right to nodes with `exclusive: user`, where a job blocks GPUs that no limit counts."""
     stakes = Stakes.of(site)
     for path, partition in site.partitions() if stakes.certain else ():
         if partition.exclusive != "user":

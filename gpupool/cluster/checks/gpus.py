@@ -13,7 +13,7 @@ _PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins for 
 
 
 def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
-    """AutoDetect fits the vendor, and a MIG slice belongs to a GPU type that exists and has a name that NVML finds."""
+    """`autodetect` fits the vendor; a MIG slice has a name that NVML finds, and is part of a GPU type that exists."""
     types, version = site.inventory.gpu_types, site.inventory.slurm.version
     for name, kind in types.items():
         path: Path = ("gpu_types", name)
@@ -37,7 +37,7 @@ def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
-    """Each GPU of a node has its own device files, named or found; no two GPUs share one."""
+    """Each GPU of a node has separate device files, which `devices` lists, or which are found without it."""
     types = site.inventory.gpu_types
     for index, entry in enumerate(site.inventory.nodes):
         kinds = {gpu: types[gpu] for gpu in entry.gpus if gpu in types}
@@ -51,7 +51,7 @@ def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
-    """The site's own gres are counts for which Slurm has no plugin."""
+    """The site's own gres are plain counts: Slurm has no plugin for them."""
     for index, entry in enumerate(site.inventory.nodes):
         path: Path = ("nodes", index, "gres")
         for name in entry.gres:

@@ -1,4 +1,4 @@
-"""Check that each user has a home, and directories in user spaces, that no other user has."""
+"""Check that no two users share a home or a directory in a user space, and that homes are in their export."""
 
 from collections.abc import Iterator
 

@@ -10,7 +10,7 @@ from gpupool.cluster.units import format_duration
 from gpupool.slurm.releases import first_supported, has
 from gpupool.unix import within
 
-#: With another value, the shell would not find programs, or would mislead Slurm's own commands and CUDA.
+#: Variables on whose values shells, Slurm's commands and CUDA rely.
 _THE_SYSTEMS = ("BASH_ENV", "CUDA_VISIBLE_DEVICES", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "USER")
 _PREFIXES = ("LD_", "SLURM_", "GPUPOOL_")
 _LONGEST = 65533  # seconds, of HealthCheckInterval

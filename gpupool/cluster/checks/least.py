@@ -22,7 +22,7 @@ def ensure_slurm_has_the_minimums(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
-    """The minimum of a partition or QoS is below its other limits, and nodes have as much."""
+    """The minimum of a partition or QoS is at most its other limits, and at most what its nodes have."""
     for path, limits, nodes in _blocks(site):
         least, pool = limits.per_job_least, site.pool(nodes)
         here = (*path, "per_job_least")
@@ -54,7 +54,7 @@ def ensure_minimums_of_qos_are_kept(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
-    """`without_gpu` names a partition that accepts such jobs and does not preempt them if this one would not."""
+    """`without_gpu` names a partition that accepts jobs without GPUs, and is preemptable only if this one is."""
     entries = {name: entry for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
     for path, partition in site.partitions():
         word, here = partition.without_gpu, (*path, "without_gpu")

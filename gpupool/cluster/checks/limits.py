@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
 from gpupool.cluster.units import format_size
 
-# Slurm has no such limits.
+# Limits that Slurm does not have, by kind.
 _NOWHERE = {
     "group_minutes": ("jobs", "submitted", "wall"),
     "per_user": ("wall",),
@@ -128,7 +128,7 @@ def ensure_gpus_with_a_price_exist(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
-    """GPUs have one price, or one for each type, not both: Slurm adds the two up, and knows only types of nodes."""
+    """GPUs have one price or one per type, not both, because Slurm adds them up; nodes have each type with a price."""
     have = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     for path, partition in site.partitions():
         prices, here = partition.billing.gpus, (*path, "billing", "gpus")

@@ -86,7 +86,6 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
                 yield unknown(where, "group", name, known, hint)
         if not partition.allow_groups or set(partition.allow_groups) & {*others, "people"}:
             continue
-        # `{account}` stands for one account in each partition.
         members = {user.name for user in inventory.users for account in (user.account, *user.accounts)
                    if account in partition.allow_groups and account in own}  # fmt: skip
         if not members and not set(partition.allow_groups) - known:

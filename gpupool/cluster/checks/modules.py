@@ -8,12 +8,12 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
-#: With another value logins would break; modules and conda add to PATH.
+#: Variables on whose values login shells rely; modules and conda add to PATH.
 _THE_SHELLS = ("BASH_ENV", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER")
 
 
 def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
-    """Each module has its own name, absolute directories, and needs only modules that exist."""
+    """Each module has a unique name, a prefix if its directories are relative, and needs only modules that exist."""
     modules = site.inventory.software.modules
     names = [module.name for module in modules.list] if modules else []
     known = {*names, *(name.rpartition("/")[0] for name in names)}

@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 from gpupool.unix import PEOPLE_GID
 
-# accounts of the system, and of packages that gpupool installs
+# Users and groups of the system, and of packages that gpupool installs.
 _TAKEN = frozenset(
     (
         "root",
@@ -108,7 +108,7 @@ def _is_zone(name: str) -> bool:
 
 
 def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
-    """Accounts named by parents, users, QoS, partitions and spaces exist."""
+    """The accounts in parents, users, QoS, partitions and spaces exist."""
     inventory, known = site.inventory, site.account_names
     named: list[tuple[Path, str]] = []
     named += [(("accounts", i, "parent"), a.parent) for i, a in enumerate(inventory.accounts) if a.parent]
@@ -140,7 +140,7 @@ def ensure_parents_form_no_cycle(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
-    """QoS named by partitions, users and other QoS exist."""
+    """The QoS in partitions, users and other QoS exist."""
     inventory = site.inventory
     named: list[tuple[Path, str]] = []
     named += [((*path, "qos", i), q) for path, partition in site.partitions() for i, q in enumerate(partition.qos)]
@@ -163,7 +163,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
-    """Partitions named by users, the arbiter and the scheduler exist; each name is defined once."""
+    """The partitions in users, the arbiter and the scheduler exist; each name is defined once."""
     inventory = site.inventory
     names: dict[str, Path] = {}
     folded: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Check that each lab always gets what it owns: it is defined once, exists, and no other lab can hold it for good."""
+"""Check that each lab gets what it owns, which is defined once, exists, and cannot be held for good by other labs."""
 
 from collections.abc import Iterator
 from math import inf
@@ -54,7 +54,7 @@ def ensure_owned_resources_exist(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
-    """On nodes without an owner, the GPUs that labs own add up to the GPUs of these nodes."""
+    """The GPUs that labs own in the pool add up to the GPUs of the nodes that no lab owns."""
     sharing = [owner for owner in site.ownership.owners if owner.shares]
     if not sharing:
         return

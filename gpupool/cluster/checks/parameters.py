@@ -29,7 +29,7 @@ _VALUES = {
     "yes or no": (re.compile(r"yes|up|true|1|no|down|false|0", re.IGNORECASE), "must be yes or no"),
 }
 _BOUNDS = re.compile(r"number from ([0-9]+)(?: to ([0-9]+))?")
-# Slurm ignores the first key of each pair in `_APART`, and does not start without the second in `_NEEDS`.
+# If both keys of a pair in `_APART` are set, Slurm ignores the first; in `_NEEDS`, the first requires the second.
 _APART = {"partition": (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode"))}
 _NEEDS = {"slurm_conf": (("SlurmSchedLogLevel", "SlurmSchedLogFile"),)}
 # With another JobAcctGatherType than ours, slurmd complains about these options at each start.

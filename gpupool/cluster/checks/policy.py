@@ -8,7 +8,7 @@ from gpupool.unix import within
 
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
-    """There is one controller and one database; several controllers share the state directory."""
+    """There is one controller and one database; the controller and its backups share the state directory."""
     roles = [(node, role) for node in site.node_table.nodes for role in node.entry.roles]
     for role, least, most in (("controller", 1, 1), ("database", 1, 1), ("compute", 1, None)):
         names = [node.name for node, its in roles if its == role]
@@ -38,7 +38,7 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_one_default_qos(site: Site) -> Iterator[Complaint]:
-    """A job without --qos gets a QoS: one default QoS for each user or account, which all users have."""
+    """A job without --qos gets the one default QoS of its account, or that of the cluster, which all users have."""
     names = [key for key, qos in site.inventory.qos.items() if qos.default]
     if len(names) > 1:
         yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")

@@ -57,7 +57,7 @@ def ensure_only_preemptable_entries_have_a_grace(site: Site) -> Iterator[Complai
 
 
 def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
-    """Where labs own something, their default QoS is not preemptable and preempts all preemptable QoS."""
+    """Where labs own something, their default QoS is not preemptable, and all others preempt preemptable QoS."""
     guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():

@@ -12,7 +12,7 @@ from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.units import format_duration
 from gpupool.slurm.releases import first_supported, has
 
-_OWN = "gpupool_"  # prefix of reservations by `maintain` and `onboard`
+_OWN = "gpupool_"  # prefix of reservations that `maintain` and `onboard` create
 _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
 _SELDOM = {"day": _DAY, "weekday": _DAY, "weekend": _DAY, "week": _WEEK}
 
@@ -100,7 +100,7 @@ def _times(path: Path, reservation: Reservation) -> Iterator[Complaint]:
 
 
 def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
-    """A reservation is of compute nodes and at most what exists there, in partitions that admit its accounts."""
+    """A reservation has compute nodes only, no more than its partition has, and partitions that admit its accounts."""
     partitions = _partitions(site)
     by_name = site.node_table.by_name
     for index, reservation in enumerate(site.inventory.reservations):

@@ -12,7 +12,7 @@ from gpupool.slurm.releases import first_supported, has
 
 
 def ensure_kept_cpus_exist(site: Site) -> Iterator[Complaint]:
-    """CPUs kept for GPUs exist, are not all CPUs, and this Slurm can keep them."""
+    """A node has the CPUs that are kept for its GPUs, some CPUs are left, and this Slurm can keep CPUs."""
     version = site.inventory.slurm.version
     for entry, shape, gpus in site.machines:
         path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")

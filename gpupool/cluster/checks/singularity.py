@@ -43,7 +43,7 @@ def ensure_singularity_has_scratch_of_the_node(site: Site) -> Iterator[Complaint
 
 
 def ensure_images_have_a_place(site: Site) -> Iterator[Complaint]:
-    """An image for Singularity is a file that root can write, one for Docker has none; nodes have its runtime."""
+    """An image for Singularity is a file that root can write; one for Docker is not a file; nodes have the runtime."""
     software = site.inventory.software
     files: dict[str, int] = {}
     for index, image in enumerate(software.images):

@@ -103,7 +103,7 @@ def ensure_purges_spare_other_files(site: Site) -> Iterator[Complaint]:
 
 
 def _purged_too(site: Site, path: str) -> Iterator[str]:
-    """Yield other data that a purge of a directory would remove, by the paths on the server of the files."""
+    """Yield descriptions of other data that a purge of a directory would remove; paths are compared on the server."""
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
@@ -123,7 +123,7 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
 
 
 def _reached(site: Site, own: str | None, place: str, other: str | None, real: str) -> bool:
-    """Return whether one directory is inside the other, on the same file system: each ZFS export is a separate one."""
+    """Return whether one directory is inside the other, on one file system; each ZFS export is a separate one."""
     exports = site.inventory.storage.exports
     inner = other if within(real, place) else own if within(place, real) else None
     if inner is None:
@@ -137,7 +137,7 @@ def _touch(one: str, other: str) -> bool:
 
 
 def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
-    """The usage report has a plain file name, and comes at most once a day."""
+    """The usage report has a plain file name, and is written at most once a day."""
     report = site.inventory.storage.usage_report
     if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
         yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is not a file name", "disk-usage.txt")

@@ -52,7 +52,7 @@ def ensure_mount_points_are_unique(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_exports_expose_no_other_export(site: Site) -> Iterator[Complaint]:
-    """A client that mounts a directory also sees exports below it, so it needs the same access to them."""
+    """Clients of an export have the same access to exports below it, which they see through the same mount."""
     storage = site.inventory.storage
     exports = {
         key: export for key, export in storage.exports.items() if export.enabled and export.server and export.path
@@ -96,7 +96,7 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_squash_is_intended(site: Site) -> Iterator[Complaint]:
-    """Root of a client is `nobody` on the server; with squash: none, root of one node can change all files."""
+    """`squash: none`, with which root of a client can change all files, is reported; `all` is not for users' files."""
     storage = site.inventory.storage
     lived_in = {storage.home.export, *(name for spaces in storage.spaces.values() for name in spaces.values())}
     for key, export in storage.exports.items():

@@ -1,4 +1,4 @@
-"""Check that Debian accepts directories, names and fields of passwd, and that gpupool does not reserve them."""
+"""Check that directories are not the system's or slurmctld's, and that Debian accepts names and passwd fields."""
 
 from collections.abc import Iterator
 

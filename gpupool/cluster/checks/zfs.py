@@ -47,7 +47,7 @@ def ensure_pools_have_a_server(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
-    """A disk is in one pool of a node, once, by a persistent name."""
+    """Each disk of a node is in one pool, once, and has a persistent name."""
     reported: set[Path] = set()
     for node in site.pool_nodes:
         taken: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Edit the text of an inventory in one place: comments and layout around it stay."""
+"""Edit single entries and values in an inventory's text; comments and layout around them stay."""

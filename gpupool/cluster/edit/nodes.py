@@ -129,7 +129,7 @@ def _added(text: str, at: Value, entry: str) -> Edit:
 
 
 def _below(text: str, end: int, column: int, line: str) -> Edit:
-    """Return an insertion of a line after the value that ends at `end`, and after comments indented further."""
+    """Return the insertion of a line after the value that ends at `end`, and after its more indented comments."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = re.findall(r"[^\n]*\n|[^\n]+", text[end:]) or [""]
     taken = after = len(lines[0])

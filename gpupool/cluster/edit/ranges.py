@@ -11,7 +11,7 @@ _PARTS = re.compile(r"([,!&^])(?![^\[]*\])")  # between sets of nodes, not withi
 def without(selector: str, name: str) -> str:
     """Return a selector that does not name a node; ValueError if it would then select no node.
 
-    Groups such as `@compute` stay: a node leaves them with its entry.
+    Groups such as `@compute` stay: a node without an entry is in none of them.
     """
     first, *rest = _PARTS.split(selector)
     parts = [("", first), *zip(rest[::2], rest[1::2], strict=True)]

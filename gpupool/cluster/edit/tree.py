@@ -12,7 +12,7 @@ _BOM = "\ufeff"
 
 @dataclass
 class Value:
-    """A value and its span in the text; `flow`: it is in flow style (`[]`, `{}`); `parts` are its children.
+    """A value and its span in the text. `flow` is true in flow style (`[]`, `{}`); `parts` are its children.
 
     The parts of a mapping are keys and values in turn. `end` is directly after the value, before blanks, comments and
     line feeds.

@@ -77,8 +77,8 @@ class Ownership:
     def limits(self, owner: Owner) -> Amounts:
         """Return the limit on all jobs of an owner's account together: what it owns, and its share of CPUs and memory.
 
-        An owner of nodes has no such limit: its partitions have its nodes and no others. GPU types and CPUs are exact:
-        an owner of one GPU type has a limit of 0 on all others.
+        An owner of nodes has no such limit: its partitions have its nodes and no others. An owner of GPUs by type
+        has a limit of 0 on all other types; owned CPUs replace the share of CPUs.
         """
         group = owner.account.limits.group
         if not owner.shares:

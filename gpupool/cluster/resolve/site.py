@@ -68,7 +68,7 @@ class Site:
 
     @cached_property
     def parted(self) -> list[tuple[NodeEntry, Hardware, int]]:
-        """The `machines` that jobs may use parts of: all but those whose partitions are all exclusive."""
+        """The `machines` of which jobs may use a part: all except those in exclusive partitions only."""
         whole, parts = set[str](), set[str]()
         for _, partition in self.partitions():
             (whole if partition.exclusive else parts).update(self.nodes_of(partition.nodes))
@@ -143,7 +143,7 @@ class Site:
 
     @cached_property
     def pool_nodes(self) -> tuple[str, ...]:
-        """The first node, in inventory order, of all nodes with the same ZFS pools."""
+        """One node for each set of ZFS pools: the first in inventory order that has them."""
         first: dict[tuple[str, ...], str] = {}
         for name in self.node_table.by_name if self.inventory.storage.pools else ():
             if pools := self.pools_on(name):

@@ -43,7 +43,7 @@ class Stakes:
 
     @cached_property
     def certain(self) -> bool:
-        """Whether stakes can be computed: not while names or selectors are wrong, about which other checks complain."""
+        """Whether stakes can be computed: false if names or selectors are wrong, about which other checks complain."""
         table = self.site.node_table
         try:
             for _, partition in self.site.partitions():
@@ -109,7 +109,7 @@ class Stakes:
 
     @cached_property
     def claimed(self) -> Nodes:
-        """Return the nodes where any lab has a right; all compute nodes while that cannot be computed."""
+        """The nodes where any lab has a right; all compute nodes if that cannot be computed."""
         owners = self.site.ownership.owners
         if not self.certain and owners:
             nodes = self.site.node_table.nodes
@@ -148,7 +148,7 @@ class Stakes:
         return [self._accounts[name] for name in names if name in self._accounts]
 
     def belongs(self, account: Account, lab: str) -> bool:
-        """Return whether an account is a lab's, or below it."""
+        """Return whether an account is the lab's account, or below it."""
         return lab in self.site.with_parents(account.name)
 
     def capped(self, account: Account, resource: str) -> bool:
@@ -160,7 +160,7 @@ class Stakes:
         return sum(self._held(account, where, resource)[0] for account in self._below.get(None, []))
 
     def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
-        """Return how much an account and those below it may hold, and on which of the nodes."""
+        """Return how much an account and the accounts below it may hold, and on which of the nodes."""
         below = [self._held(child, where, resource) for child in self._below.get(account.name, [])]
         mine = self.lasting_nodes(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))

@@ -7,9 +7,9 @@ _SYSTEMS = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc", "/root", "/run"),
     *("/sbin", "/sys", "/tmp", "/usr", "/var"),
 )
-# Directories of the system in which others may have a directory.
+# Directories of the system in which an inventory may have directories.
 _ROOMY = ("/usr/local", "/var/lib", "/var/local", "/var/opt", "/var/spool")
-# Used in these by Debian, its packages and gpupool.
+# Directories in these that Debian, its packages and gpupool use.
 _TAKEN = (
     *(
         f"/usr/local/{name}"
@@ -19,7 +19,7 @@ _TAKEN = (
     *("/var/lib/private", "/var/lib/systemd", "/var/lib/ucf", "/var/spool/cron", "/var/spool/mail"),
     "/var/spool/slurmd",
 )
-# Directories that are shared: what is below them may have any use, they themselves may not.
+# Top directories with several uses: only a directory below them can have a single use.
 _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")
 
 

@@ -11,7 +11,7 @@ def default_time(partition: Partition, scheduler: Scheduler) -> int | None:
     """Return the time limit of a partition's jobs without --time, in seconds; None if it is max_time."""
     if partition.default_time is not None or scheduler.default_time is None:
         return partition.default_time
-    # In a partition with a shorter max_time, the cluster's default is cut off.
+    # In a partition with a shorter max_time, that replaces the cluster's default.
     return min(scheduler.default_time, partition.max_time or scheduler.default_time)
 
 

@@ -44,7 +44,7 @@ Address = Annotated[
     str, Field(strict=True, description="IPv4 address, or a range as long as the range of names: 10.66.1.[1-4]")
 ]
 
-# a name of libcloud's, or module and class of a driver that Python finds on the controllers
+# Libcloud's name of a provider, or module and class of a driver that Python finds on the controllers
 Provider = Annotated[
     str,
     spelt(r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$", "write gce, openstack, ec2, or module:Class"),

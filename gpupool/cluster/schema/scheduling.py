@@ -201,7 +201,7 @@ class Scheduler(SourcedEntry):
 
     @property
     def hides_jobs(self) -> bool:
-        """Whether Slurm shows users their own jobs only: then its answers must not be shared."""
+        """Whether Slurm shows users only their own jobs, so that its answers must not be shared."""
         return bool({"jobs", "all"} & set(self.private_data))
 
     def most_cpus(self, gpu: str) -> int | None:

@@ -10,7 +10,7 @@ from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 from gpupool.slurm.times import duration, minutes
 
-# More than any cluster has: in a partition's QoS, it lifts the limit of a job's own QoS.
+# More than any cluster has; as a limit in a partition's QoS, it lifts the limit of the job's QoS.
 UNBOUNDED = 1_000_000
 
 
@@ -63,9 +63,9 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
 
 
 def _submitted(cluster: Cluster, account: str, *, ended: bool) -> dict[str, int]:
-    """Return the limit on a user's submitted jobs in an account, with all QoS; jobs submitted before continue.
+    """Return the limit on a user's submitted jobs in an account, of all QoS together; earlier jobs continue.
 
-    GrpSubmit, not MaxSubmit, because a limit of each QoS replaces the latter.
+    The limit is GrpSubmit, because that of a QoS would replace MaxSubmit.
     """
     most = 0 if ended else _most_submitted(cluster, cluster.accounts[account].limits)
     return {} if most is None else {"GrpSubmit": most}
@@ -161,7 +161,7 @@ def _budget(account: Account) -> dict[str, Any]:
 
 
 def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return entities without unset values of accounts that another system manages, too."""
+    """Return entities; unset values are left out in accounts that another system manages, too."""
     open_ = {name for name, account in cluster.accounts.items() if not account.exact}
     if not open_:
         return wanted

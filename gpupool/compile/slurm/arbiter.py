@@ -23,7 +23,7 @@ UNIT = f"{UNITS}/gpupool-arbiter.service"
 def settings(cluster: Cluster) -> dict[str, Any] | None:
     """Return the content of /etc/gpupool/arbiter.json.
 
-    None if no job is requeued or cancelled by preemption and none has a bound. A disabled arbiter gets settings with
+    None if preemption requeues or cancels no job and the inventory has no bounds. A disabled arbiter gets settings with
     which it preempts nothing, because a running arbiter must stop.
     """
     wanted = cluster.preemption.arbiter
@@ -55,7 +55,7 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
         "actions": {name: action for name, action in actions.items() if action != default},
         "user_signal": cluster.preemption.send_user_signal,
         "interval": wanted.interval if wanted else 15,
-        # it reads as slurm, which sees all that PrivateData hides from users
+        # the arbiter reads the queue as the user slurm, who sees what PrivateData hides from others
         **({} if cluster.scheduler.private_data else {"share": snapshot.PATH}),
         **({"bounds": held} if held else {}),
     }

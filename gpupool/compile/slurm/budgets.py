@@ -7,7 +7,7 @@ from gpupool.slurm.times import minutes
 
 FOLDER = "gpupool-budgets"
 FILE = f"/run/{FOLDER}/budgets"
-#: Seconds after which the plugin ignores the file; otherwise a raised budget would have no effect.
+#: Age in seconds from which the plugin ignores the file: if its timer fails, a raised budget must have an effect.
 TOO_OLD = 600
 
 

@@ -116,13 +116,13 @@ def _private_data(cluster: Cluster) -> list[str]:
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
     if cluster.preempts:
         yield f"bf_continue,bf_interval={_INTERVAL},batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
-        # Otherwise it is bf_interval, and with many nodes only the first jobs of the queue would be looked at.
+        # The default is bf_interval, in which backfill with many nodes considers only the first jobs of the queue.
         if (seconds := len(cluster.having("compute")) * _CYCLE_MS // 1000) > _INTERVAL:
             yield f"bf_max_time={min(seconds, _LONGEST)}"
     if (least := priority.least_reserving(cluster)) is not None:
         yield f"bf_min_prio_reserve={least}"
     if submit.wanted(cluster):
-        # Also without the plugin, which has the same limit.
+        # slurmctld enforces the plugin's limit, too.
         yield f"max_script_size={submit.SIZES['script']}"
 
 

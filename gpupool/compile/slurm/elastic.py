@@ -16,7 +16,7 @@ SETTINGS = "/etc/gpupool/elastic.json"
 UNIT = f"{UNITS}/gpupool-elastic.service"
 #: slurmctld runs these with the nodes to power up, to power down, or that failed to come up.
 RESUME, SUSPEND = f"{PROGRAMS}/elastic-on", f"{PROGRAMS}/elastic-off"
-#: The check for which slurmd of an elastic node waits.
+#: The check that runs before each start of slurmd on an elastic node.
 CHECK = "/usr/libexec/gpupool/elastic-check"
 CHECK_DROP_IN = f"{UNITS}/slurmd.service.d/gpupool-elastic.conf"
 #: The digest of an elastic node's configuration since its last complete apply.

@@ -1,7 +1,7 @@
 """The memory that all jobs of an account together can have: a limit that slurmctld keeps without the submit plugin.
 
-It is the most that the inventory lets the account's jobs request, so it never delays a job that the plugin accepts. A
-request that passes the plugin by mistake can take only the memory of the account's jobs.
+The limit is the most that the inventory lets the account's jobs request, so it never delays a job that the plugin
+accepts. A request that passes the plugin by mistake takes memory only from jobs of the same account.
 """
 
 from math import ceil, inf
@@ -33,9 +33,9 @@ def memory(cluster: Cluster, account: Account) -> int | None:
 
 
 def _largest(cluster: Cluster, whole: list[Node]) -> int:
-    """Return the memory of the largest node in partitions with such nodes.
+    """Return the memory of the largest node in all partitions that contain one of these nodes.
 
-    That is what Slurm counts for a pending job with whole nodes, on whichever node of the partition it will run.
+    Slurm counts this for a pending job with whole nodes, whichever node of the partition will run the job.
     """
     names = {node.name for node in whole}
     reached = (partition.nodes for partition in cluster.partitions.values() if not names.isdisjoint(partition.nodes))

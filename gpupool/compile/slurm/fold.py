@@ -1,7 +1,7 @@
 """Fold lines of nodes in slurm.conf: one line for consecutive nodes that are alike.
 
-slurm.conf(5) pairs the first of NodeHostname and of NodeAddr with the first of NodeName, the second with the second,
-and so on, so all three are host lists in the inventory's order.
+slurm.conf(5) pairs NodeName, NodeHostname and NodeAddr by position, so all three are host lists in the inventory's
+order.
 """
 
 import re

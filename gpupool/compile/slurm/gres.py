@@ -11,7 +11,7 @@ from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.releases import cgroup_plugin, has
 
-# Mount point for Slurm of a hybrid host's v1 controllers: Slurm refuses the mixture at the usual place.
+# Where a host with cgroup v1 and v2 mounts the v1 controllers for Slurm, which refuses both at one mount point.
 V1_MOUNT = "/cg1"
 
 

@@ -1,4 +1,4 @@
-"""A node's hardware in slurm.conf: its CPUs in sockets, cores and threads, its disk, and what no job gets."""
+"""A node's hardware in slurm.conf: its CPUs in sockets, cores and threads, its disk, and the part that no job gets."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -24,7 +24,7 @@ def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
         yield f"CoresPerSocket={hardware.cores}"
         yield f"ThreadsPerCore={each}"
     elif node.cpus_kept or (hardware and hardware.cores_kept):
-        # Slurm keeps the CPUs of a GPU within one socket; threads that it allocates singly are cores to it.
+        # Slurm keeps a GPU's CPUs within one socket, so there is only one; a thread that it allocates alone is a core.
         yield "Sockets=1"
         yield f"CoresPerSocket={cores(node, unit)}"
         yield f"ThreadsPerCore={each}"

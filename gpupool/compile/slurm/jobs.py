@@ -1,6 +1,6 @@
 """The environment of jobs on nodes: variables, a private /tmp, and a /dev/shm without files of earlier jobs.
 
-slurm.conf has only the paths of these programs, so they may change without slurmd noticing.
+slurm.conf has only the paths of these programs, so a changed program needs no restart of slurmd.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from gpupool.wanted import Directory, File
 PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (
     f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog", "unkillable")
 )
-#: Seconds from SIGKILL until slurmstepd gives up a step and drains its node: to leave a GPU may take minutes.
+#: Seconds from SIGKILL until slurmstepd gives up a step and drains its node: a GPU may be released minutes later.
 UNKILLABLE_AFTER = 180
 TMP_CONF = "/etc/slurm/job_container.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
 #: The prolog records each job of a node here, below the uid of its user.
 JOBS = "/run/gpupool/jobs"
-#: Directories that the epilog empties, and its limit in seconds, during which the node is completing.
+#: Directories that the epilog empties, and its time limit in seconds; until then the node is completing.
 CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
 
 
@@ -38,7 +38,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 @lru_cache(maxsize=8)
 def _files(cluster: Cluster, clean: bool) -> tuple[File, ...]:
-    """Return the files of all compute nodes where the epilog cleans, or of all others."""
+    """Return the files of the compute nodes on which the epilog removes files (`clean`), or of all others."""
     values = {"cluster": cluster, "clean": clean, "jobs": JOBS, "own": cluster.environment.job_directory}
     ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
     return (
@@ -71,7 +71,7 @@ def _cleaned(cluster: Cluster) -> bool:
 
 
 def directories(cluster: Cluster, node: Node) -> list[Directory]:
-    """Return the directory in which a node creates those of jobs; only root can list it."""
+    """Return the directory that contains the job directories of a node; only root can list it."""
     own = cluster.environment.job_directory
     return [Directory(own.path, mode="0711")] if own and node.has("compute") else []
 

@@ -11,7 +11,7 @@ _LEAST_MIB = 512
 
 
 def most_jobs(cluster: Cluster) -> int | None:
-    """Return MaxJobCount, at which no user can submit: ten users cannot reach it. None for Slurm's default."""
+    """Return MaxJobCount, above which no user can submit; ten users cannot reach it. None for Slurm's default."""
     each = cluster.scheduler.max_submitted_jobs
     return None if each is None else max(MOST_JOBS, 20 * each)
 

@@ -40,8 +40,8 @@ def in_sacctmgrs_words(table: str, parameters: Mapping[str, str]) -> dict[str, A
 def merged(text: str, parameters: Mapping[str, str]) -> str:
     """Return a file with the inventory's keys after gpupool's own, each once.
 
-    A key that gpupool writes, too, stays in gpupool's place, with the inventory's value; a list has the options of
-    both, and the inventory's replace those of the same name.
+    A key that gpupool also writes stays on gpupool's line, with the inventory's value. A list has the options of both;
+    an option of the inventory replaces gpupool's of the same name.
     """
     lines = text.split("\n")
     places: dict[str, list[int]] = {}

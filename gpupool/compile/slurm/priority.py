@@ -27,7 +27,7 @@ def weights(cluster: Cluster) -> dict[str, int]:
 def partition_factors(cluster: Cluster) -> dict[str, int]:
     """Return each partition's PriorityJobFactor; empty if no partition has a priority.
 
-    Slurm divides it by the highest. It includes the priority that every job has.
+    Slurm divides each factor by the highest. The factors include the priority that every job has.
     """
     everys, most = _everys(cluster), _of_partitions(cluster)
     highest = max((partition.entry.priority for partition in cluster.partitions.values()), default=0)
@@ -40,7 +40,7 @@ def partition_factors(cluster: Cluster) -> dict[str, int]:
 
 
 def step_down(cluster: Cluster) -> int | None:
-    """Return how much lower a job without GPUs is (its `nice`); None if it is not lower."""
+    """Return by how much the priority of a job without GPUs is lowered (its `nice`); None if it is not."""
     return 2 * _everys(cluster) // 3 if _two_kinds(cluster) else None
 
 

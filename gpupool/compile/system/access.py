@@ -16,7 +16,7 @@ ADMIN_GROUP = "sudo"
 
 
 def entry(cluster: Cluster, node: Node) -> Entry:
-    """Return who may log in to a node by SSH; a role on which users work decides before others."""
+    """Return who may log in to a node by SSH; roles with users (head, gateway, compute) take precedence."""
     access = cluster.access
     if node.has("head", "gateway"):
         return "all"
@@ -46,7 +46,7 @@ def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
 def pam(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the PAM stack that asks Slurm whether a user has a job on the node, if that is required."""
     if entry(cluster, node) == "job":
-        # The module uses the host name if no node name is set.
+        # pam_slurm_adopt uses the host name if no node name is set.
         name = node.slurm_name if node.slurm_name != node.name else None
         values = {"service": SERVICE, "admins": admins(cluster), "group": ADMIN_GROUP, "node": name}
         yield File(PAM, fill("gpupool-sshd", cluster=cluster, **values))

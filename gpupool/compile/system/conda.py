@@ -18,7 +18,7 @@ def installer_for(cluster: Cluster, node: Node) -> CondaInstaller | None:
 
 
 def directory(installer: CondaInstaller) -> str:
-    """Return the directory of an installer's conda. Conda stores its own path, so each installer has another one."""
+    """Return the directory of an installer's conda. Conda stores its own path, so each installer has a separate one."""
     return f"{installer.prefix}-{installer.sha256[:12]}"
 
 

@@ -63,8 +63,8 @@ def drop_in(
 ) -> File:
     """Return the drop-in that restarts a daemon until everything that it needs is available.
 
-    `failed_scope` is a name pattern of the scope that the daemon creates, which fails while an earlier scope is in
-    state failed.
+    `failed_scope` is a name pattern of the scope that the daemon creates. The daemon cannot create a scope while an
+    earlier one is in state failed.
     """
     text = fill(
         "daemon.service",

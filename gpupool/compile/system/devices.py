@@ -10,13 +10,13 @@ from gpupool.wanted import File
 
 CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"
 USER_SLICE = f"{UNITS}/user-.slice.d/gpupool.conf"
-#: A drop-in of the same name for one slice: systemd reads it instead of the other one, systemd.unit(5).
+#: For root's slice, systemd reads this drop-in instead of the other one of the same name, systemd.unit(5).
 ROOT_SLICE = f"{UNITS}/user-0.slice.d/gpupool.conf"
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what creates the device files at boot, and drop-ins that deny them to sessions outside of jobs.
+    """Yield the file that creates the devices at boot, and drop-ins that deny them to sessions outside of jobs.
 
     Root's sessions keep access. systemd.resource-control(5) describes the drop-ins of slices.
     """

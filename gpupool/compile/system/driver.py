@@ -91,7 +91,7 @@ def settings(cluster: Cluster, devices: tuple[Device, ...]) -> str:
 
 
 def _cards(devices: tuple[Device, ...]) -> dict[str, tuple[str, int]]:
-    """Return the number of NVIDIA's GPUs by type, each with a GPU type of its slices; slices are not counted."""
+    """Return (GPU type, count) of NVIDIA's GPUs by the type of the card; the slices of a card count as one GPU."""
     cards: dict[str, tuple[str, set[int]]] = {}
     for device in devices:
         if device.vendor == "nvidia":

@@ -3,7 +3,7 @@
 from gpupool.nvidia.tables import Module, distributions, read, version
 from gpupool.wanted import GpuDriver
 
-#: Beginnings and ends of the names of a driver's packages, as patterns of apt_preferences(5).
+#: Patterns of the names of a driver's packages, in the form of apt_preferences(5).
 PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
 
 

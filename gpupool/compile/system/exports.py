@@ -51,12 +51,12 @@ def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes]
     real = [node for node in nodes if cluster.drivers.real_storage(mount.server, node.name)]
     if any(node.address is None for node in real):
-        # Nodes that come and go have no address before they exist.
+        # A node without an address may later have any address of the network.
         return (cluster.entry.network,)
     return tuple(node.address for node in real if node.address)
 
 
 def _options(mount: Mount) -> tuple[str, ...]:
     options = ("rw", "sync", "no_subtree_check", _SQUASH[mount.entry.squash], "crossmnt")
-    # With `mountpoint`, nothing is exported before the dataset is mounted: clients would write below it.
+    # With `mountpoint`, nothing is exported before the dataset is mounted: clients would write to the directory below.
     return (*options, "mountpoint") if mount.dataset else options

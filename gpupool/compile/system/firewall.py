@@ -56,9 +56,9 @@ def rules(cluster: Cluster, node: Node) -> Rules:
 
 @lru_cache(maxsize=64)
 def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tuple[int, int] | None) -> Rules:
-    """Return the rules of all nodes that are closed or not, refuse users of these gateways, and have these ports.
+    """Return the rules that all nodes with the same arguments share.
 
-    `gateways` are addresses.
+    `closed` is what `is_closed` returns, `gateways` are addresses from which a node refuses SSH, `ports` are dev_ports.
     """
     access = cluster.access
     vpn = [IPv4Network(network) for network in access.vpn]
@@ -78,7 +78,7 @@ def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tup
 
 
 def is_closed(cluster: Cluster, node: Node) -> bool:
-    """Return whether a node cannot be reached from outside: `access.outside` has roles, and none of the node's."""
+    """Return whether a node refuses connections from outside: `access.outside` is set, without a role of the node."""
     access = cluster.access
     if not access.outside or ("vpn" in access.outside and not access.vpn):
         return False
@@ -118,7 +118,7 @@ def _holds(networks: Networks, address: IPv4Address) -> bool:
 
 @lru_cache(maxsize=4)
 def _inside(cluster: Cluster) -> Networks:
-    # Machines of other owners may be part of the cluster, with addresses in other networks.
+    # Nodes that gpupool does not manage may have addresses outside of cluster.network.
     nodes = [IPv4Network(node.address) for node in cluster.nodes.values() if node.address]
     return collapsed([IPv4Network(cluster.entry.network), *nodes])
 

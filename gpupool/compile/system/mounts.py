@@ -43,7 +43,7 @@ def unit_text(mount: Mount) -> str:
         after = "StartLimitIntervalSec=0\nAfter=network-online.target\nWants=network-online.target\n"
         # The boot does not wait for it.
         options = f"{options},nofail"
-    # Twice the time limit of a run: a boot at which every node asks at the same time is slower than one apply.
+    # Twice the time limit of an apply: at a boot, all nodes may ask the server at the same time.
     seconds = str(2 * mount.timeout) if mount.timeout else "infinity"
     return (
         f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}\n{after}\n"
@@ -55,8 +55,8 @@ def unit_text(mount: Mount) -> str:
 def automount_text(mount: Mount) -> str:
     """Return the unit file of an automount, with which systemd mounts at the first access; it never unmounts.
 
-    The automount also starts the mount at once, so that df shows it after a boot. A target of the boot must not want
-    the mount itself, because it would wait for it.
+    The automount also wants the mount, so that df shows it after a boot. No target of the boot wants the mount, because
+    the boot would wait for it.
     """
     mount_unit = unit_name(mount.path)
     # Log-ins would wait for a home.mount that has begun: systemd-user-sessions.service is ordered after it.

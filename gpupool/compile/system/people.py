@@ -36,6 +36,6 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
 
 
 def managed_groups(cluster: Cluster) -> list[str]:
-    """Return the groups from which gpupool removes users of the inventory who are not its members there."""
+    """Return the groups from which gpupool removes users of the inventory, unless the inventory has them as members."""
     accounts = [name for name, account in cluster.accounts.items() if account.entry.gid]
     return [*accounts, *([docker.GROUP] if cluster.software.docker else [])]

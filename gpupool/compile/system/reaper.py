@@ -12,7 +12,7 @@ from gpupool.wanted import File
 
 SETTINGS = "/etc/gpupool/reaper.json"
 _PATIENCE = 10  # seconds from SIGTERM to SIGKILL
-_EVERY = {"strays": 600, "vscode": 3600}  # seconds; that of strays if `timers` has none
+_EVERY = {"strays": 600, "vscode": 3600}  # seconds between two runs; for strays only if `timers` sets none
 _UNIT = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode"}
 _COMMAND = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode-kill"}
 _PURPOSE = {
@@ -50,7 +50,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
             "patience": _PATIENCE,
             "spare_users": list(reaper.spare_users),
             "spare_containers": reaper.spare_docker_of_jobs,
-            # Their sessions belong to their jobs there, and end with the job.
+            # With `allocated`, a user's session belongs to a job, and ends with the job.
             "spare_users_with_jobs": cluster.access.compute_ssh == "allocated",
         }
     if "vscode" in here:

@@ -24,7 +24,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 @lru_cache(maxsize=64)
 def _files(cluster: Cluster, domain: str) -> tuple[File, ...]:
-    """Return the files of all nodes whose NodeName is the host name and `domain`: the files do not contain the name."""
+    """Return the files of all nodes whose NodeName is their host name and `domain`; only the domain is in the files."""
     text = fill("reboot", cluster=cluster, domain=domain)
     return (
         *(File(path, text, mode="0755") for path in COMMANDS),

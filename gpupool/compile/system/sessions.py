@@ -11,9 +11,9 @@ from gpupool.wanted import File
 
 LIMITS = "/etc/security/limits.d/gpupool.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool.conf"
-#: Read after gpupool.conf, which denies GPUs: on a head that runs jobs, the inventory's shares for heads apply.
+#: systemd reads this after gpupool.conf: on a head that runs jobs, the shares for heads override its MemoryMax.
 SHARE = f"{UNITS}/user-.slice.d/gpupool.head.conf"
-#: A drop-in of the same name for one slice: systemd reads it instead of the other one, systemd.unit(5).
+#: For root's slice, systemd reads this drop-in instead of the other one of the same name, systemd.unit(5).
 ROOT_SHARE = f"{UNITS}/user-0.slice.d/gpupool.head.conf"
 
 
@@ -29,14 +29,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def watched(cluster: Cluster, node: Node) -> list[str]:
-    """Return the files that logind and systemd must read again after a change; drop-ins for GPUs share the stamp."""
+    """Return the files that logind and systemd must read after a change; GPUs' drop-ins are in the same stamp."""
     if not (cluster.policies.head_nodes and node.has("head")):
         return []
     return [SHARE, ROOT_SHARE, LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
 
 
 def watched_of_jobs(cluster: Cluster, node: Node) -> list[str]:
-    """Return the files that logind must read again after a change; drop-ins for GPUs share the stamp."""
+    """Return the files that logind must read after a change; GPUs' drop-ins are in the same stamp."""
     if not jobs.cleans(cluster, node):
         return []
     return [jobs.LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

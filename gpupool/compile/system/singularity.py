@@ -18,7 +18,7 @@ PIN = "/etc/apt/preferences.d/gpupool-singularity"
 
 
 def packages(cluster: Cluster, node: Node) -> set[str]:
-    """Return the names of the packages that Singularity needs; with its own if a repository has it."""
+    """Return the names of the packages that Singularity needs, including `apptainer` if a repository has that."""
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return set()
@@ -35,9 +35,9 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
 
 
 def pin(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the pin with which apt takes only this package from the repository, which may have all of a release.
+    """Yield the pin with which apt takes only this package from the repository, which may have a whole release.
 
-    If other packages also come from the repository, they are not pinned.
+    Other packages are not pinned if the inventory uses the repository for them, too.
     """
     for name in repositories(cluster, node):
         repository = cluster.software.repositories[name]

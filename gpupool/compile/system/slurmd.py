@@ -17,7 +17,7 @@ from gpupool.wanted import File
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
 # The scope of all jobs of the node; its name begins with the node's if several slurmd may share a machine.
 _SCOPE = "*slurmstepd.scope"
-_LISTED = 20  # keys that a file of slurmd lists one by one
+_LISTED = 20  # keys: fewer are listed one by one in slurmd's file
 
 
 def compute(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -40,7 +40,7 @@ def slurmd_default(cluster: Cluster) -> str:
     """Return /etc/default/slurmd, with which slurmd gets its configuration from the controllers."""
     options = [f"--conf-server {','.join(servers(cluster))}"]
     if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
-        # A container starts after the machine under it, and Slurm looks at the machine's boot time.
+        # -b reports the start as a boot: a container starts later than its host, whose boot time Slurm would use.
         options.append("-b")
     values = {"variable": "SLURMD_OPTIONS", "options": " ".join(options), "at_start": list(_at_start(cluster))}
     return fill("default", cluster=cluster, **values)

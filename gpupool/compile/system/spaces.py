@@ -33,7 +33,7 @@ def tops_for(cluster: Cluster, node: Node) -> list[Space]:
 def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
     """Return the paths of members' folders in the spaces that a node keeps, path -> uid.
 
-    Members create these themselves, or not: another user who may write there may have been first.
+    Members create these folders, but another user who may write there may have created one before.
     """
     owners: dict[str, int] = {}
     called = cluster.storage.space_rules.user_dir
@@ -66,7 +66,7 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
     """Yield (path on the server, account) of the directories between an export and users' folders."""
     for space in cluster.storage.user_spaces:
         above = space.path.rpartition("/")[0]
-        # Directories for letters of names are not separate ones.
+        # Directories for the first letters of names are skipped.
         while (last := above.rpartition("/"))[2] in ("{user[0]}", "{id[0]}"):
             above = last[0]
         if "{account}" not in above or "{user" in above or "{id" in above:
@@ -152,7 +152,7 @@ def _is_warned(cluster: Cluster, top: str) -> bool:
 
 
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:
-    """Return the path of a client as it is on the node that keeps its export; None on other nodes."""
+    """Return the path that a client's path has on the node that keeps its export; None on other nodes."""
     kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
     mount, path = max(kept, key=lambda pair: len(pair[0].at), default=(None, ""))
     return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None

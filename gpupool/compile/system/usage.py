@@ -223,7 +223,7 @@ TIMERS = {kind: units_of(kind)[1] for kind in _WORDS}
 
 
 def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, ...]:
-    """Return where a job writes, if that is on local file systems: another server may not answer."""
+    """Return where a job writes; empty if any of it is on a mount, whose server may not answer."""
     if kind == "audit":
         return ()
     trees = jobs.count if kind == "count" else jobs.purge
