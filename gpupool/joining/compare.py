@@ -17,7 +17,7 @@ _MIB = 1024**2
 
 
 def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]:
-    """Yield short texts on each difference between a machine and a hardware; `reserve` is slurm.memory_reserve."""
+    """Yield a text on each difference between a machine and a hardware entry; `reserve` is slurm.memory_reserve."""
     if hardware.cpus != machine.cpus:
         yield f"{machine.cpus} CPUs, not {hardware.cpus}"
     for key in ("sockets", "cores", "threads"):
@@ -86,7 +86,7 @@ def counted(machine: Machine, types: Mapping[str, GpuType]) -> tuple[dict[str, i
 def wrong_gpus(machine: Machine, wanted: Mapping[str, int], types: Mapping[str, GpuType]) -> Iterator[str]:
     """Yield the problems of a machine's GPUs; without a driver, they have no names and are only counted.
 
-    Acceptance checks GPUs of other vendors, and MIG slices.
+    GPUs of other vendors and MIG slices are not checked here, but by acceptance.
     """
     ours = {gpu: count for gpu, count in wanted.items() if types[gpu].vendor == "nvidia" and not types[gpu].mig}
     if len(ours) < len(wanted):

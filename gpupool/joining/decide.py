@@ -32,7 +32,7 @@ class Choice:
 def choose(machine: Machine, options: MachineOptions, inventory: Inventory, cluster: Cluster) -> Choice:
     """Compare a machine with the inventory: find a hardware that fits, or propose a new one.
 
-    In a testbed, CPUs and memory are those of this machine, so only device files are compared.
+    In a testbed of containers, CPUs and memory are the host's, so only device files are compared.
     """
     choice = Choice()
     _choose_hardware(choice, machine, options, inventory, claimed=cluster.drivers.cpus == "claimed")

@@ -32,7 +32,7 @@ class Pins:
 def scan(nodes: Nodes, name: str) -> tuple[str, ...]:
     """Return the public host keys of a machine, each as "kind base64"; GpupoolError if no SSH server answers.
 
-    Each connection reads one key; in it the machine proves that it has the private key.
+    Each connection reads one key, and the machine proves in it that it has the private key.
     """
     nodes.host_keys(name, seconds=_SECONDS)
 

@@ -29,7 +29,7 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:
-    """Return addresses by name of nodes in the inventory; if an address is left out, it is the inventory's."""
+    """Return addresses by name for nodes in the inventory; an address that is left out is the inventory's."""
     given: dict[str, str] = {}
     for word in [f"{arguments[0]}={arguments[1]}"] if len(arguments) == 2 and _is_address(arguments[1]) else arguments:
         if "=" in word:

@@ -42,6 +42,6 @@ def probe(door: Door, addresses: Mapping[str, str], commands: Commands) -> dict[
 
 
 def reached_at(target: Target, own: str, address: str) -> str:
-    """Return the address of a machine of the inventory's network `own`, moved to the testbed's network in a testbed."""
+    """Return a machine's address: in a testbed, `address` moved from the inventory's network `own` to its network."""
     network = target.cluster.entry.network
     return address if target.testbed is None or network == own else moved(address, own, network)

@@ -125,7 +125,7 @@ def _with_hardware(made: Draft, choice: Choice) -> None:
 def _written(made: Draft, original: Original, choices: Mapping[str, Choice | None]) -> Written:
     """Update the totals and load the changed text; GpupoolError if the edit has changed any other node.
 
-    A node that leaves has the choice None.
+    `choices` has None for a node that leaves.
     """
     if not made.changed:
         return Written(made, original.cluster)

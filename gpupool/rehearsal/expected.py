@@ -12,7 +12,7 @@ from gpupool.cluster.schema.labs import Amounts
 
 @dataclass(frozen=True)
 class Lab:
-    """An account with a GPU cap and users; `partition` is for its jobs that are not preemptable."""
+    """An account with a GPU cap and users; its jobs in `partition` are not preemptable."""
 
     name: str
     cap: int
@@ -23,9 +23,10 @@ class Lab:
 
 @dataclass(frozen=True)
 class OwnedHardware:
-    """Hardware that a lab with users owns: nodes, each with a partition for it; GPUs by type; logical CPUs.
+    """Hardware that a lab with users owns: `nodes`, GPUs by type (`types`), and logical CPUs (`cpus`).
 
-    `places` is the partition to claim GPUs of each type in, `partition` the partition to claim CPUs in.
+    The lab claims a node in the partition that `partitions` has for it, GPUs of a type in that of `places`, and CPUs in
+    `partition`.
     """
 
     name: str
@@ -41,7 +42,7 @@ class OwnedHardware:
 
 @dataclass(frozen=True)
 class Loan:
-    """A preemptable partition, and an account without a cap that all users have for idle GPUs there."""
+    """A preemptable partition, and the account without a cap that all users have for its idle GPUs."""
 
     partition: Partition
     account: str
@@ -106,7 +107,7 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            # GPUs of a type are owned hardware
+            # an account that owns hardware is in `owned_hardware`
             if account.owns or not cap:
                 continue
             home = self._claims_in(account, turn)
@@ -170,7 +171,7 @@ class Expected:
         return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
-        # a largest partition, if possible without limits per user or account; every second lab prefers the default one
+        # a largest partition, if possible without limits per user or account; every second lab gets the default one
         most = max(self.gpus_of(partition) for partition in open_to)
         large = [partition for partition in open_to if self.gpus_of(partition) == most]
         free = [
@@ -245,7 +246,7 @@ class Expected:
         return sum(weight * own / most for weight, own, most in kinds if most)
 
     def allowance(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Allowance:
-        """Return the limits of a user in a partition: the smallest of partition (or else QoS) and account."""
+        """Return a user's limits in a partition: per resource, the smallest of partition (or else QoS) and account."""
         name = qos or self.default_qos(partition, account)
         entry = self.cluster.qos.get(name) if name and not partition.entry.lifts_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
@@ -304,7 +305,7 @@ class Expected:
         }
 
     def unasked_cpus(self, partition: str, gpus: int) -> int:
-        """Return the CPUs of a job of one task that requests none."""
+        """Return the CPUs of a job of one task that does not request CPUs."""
         own = self.cluster.partitions[partition].entry.default_cpus_per_gpu
         return max(1, gpus * (own or self.cluster.scheduler.default_cpus_per_gpu or 1))
 
@@ -331,6 +332,6 @@ class Expected:
 
     @property
     def arbitrated(self) -> tuple[str, ...]:
-        """Return the partitions whose jobs the arbiter lets a labmate's pending job preempt."""
+        """Return the partitions where the arbiter preempts jobs for a labmate's pending job."""
         arbiter = self.cluster.preemption.arbiter
         return arbiter.partitions if arbiter and arbiter.enabled else ()

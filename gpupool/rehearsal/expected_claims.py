@@ -13,7 +13,8 @@ from gpupool.rehearsal.expected import Allowance, Expected, Lab
 class JobRequest:
     """`count` equal jobs of one user, each with `gpus` GPUs on one node; `cpus` is None for Slurm's default.
 
-    `lab` is the user's, whichever account the jobs have. `owned`: they are not preemptable.
+    `lab` is the user's lab, even if the jobs have another account. `owned` jobs are not preemptable. `more` has further
+    options of sbatch.
     """
 
     lab: str
@@ -65,7 +66,7 @@ def singles(expected: Expected) -> dict[str, list[JobRequest]]:
 
 
 def evenly(expected: Expected) -> dict[str, list[JobRequest]]:
-    """Return every lab's cap as single jobs of the largest size that divides every cap and every node."""
+    """Return every lab's cap as single jobs of the largest size that divides every cap and every node's GPUs."""
     sizes = [node.gpu_count for node in expected.shared if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
     typed = _taken(expected, Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()}))
@@ -73,7 +74,7 @@ def evenly(expected: Expected) -> dict[str, list[JobRequest]]:
     for lab in expected.labs:
         pieces = typed[lab.name] if expected.typed else [Piece(size)] * (lab.cap // size)
         requests = hand_out(expected, lab, pieces)
-        # single jobs: Slurm preempts for one task of an array at a time
+        # no arrays, because Slurm preempts for one task of an array at a time
         claims[lab.name] = [replace(request, count=1) for request in requests for _ in range(request.count)]
     return claims
 
@@ -88,7 +89,7 @@ def with_cpus(expected: Expected) -> dict[str, list[JobRequest]]:
 
 
 def whole_nodes(expected: Expected) -> tuple[dict[str, list[JobRequest]], dict[str, list[JobRequest]]]:
-    """Return every lab's cap as jobs on all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
+    """Return every lab's cap in two parts: jobs on all GPUs of a node with their CPUs, then jobs for the rest."""
     supply: Counter[Piece] = Counter()
     for node in expected.shared:
         for gpu, count in node.gpus.items():
@@ -124,12 +125,12 @@ def _gpus(expected: Expected) -> Counter[str]:
 
 
 def _choosiest_first(expected: Expected) -> list[Lab]:
-    """Return the labs, first those whose partitions have the fewest types, because others have more choice."""
+    """Return the labs, first the labs whose partitions have the fewest GPU types: the others have more choice."""
     return sorted(expected.labs, key=lambda lab: len(expected.types_in(lab.partition)))
 
 
 def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]:
-    """Take each lab's cap from a supply, in types of the lab's partition, and return it by lab."""
+    """Take pieces for each lab's cap, of types in the lab's partition, from the supply; return them by lab."""
     return {
         lab.name: list(_take(lab, supply, lab.cap, expected.types_in(lab.partition)))
         for lab in _choosiest_first(expected)
@@ -137,7 +138,7 @@ def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]
 
 
 def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | None]) -> Iterator[Piece]:
-    """Yield pieces for `left` GPUs: with many CPUs, as long as the lab's CPUs suffice for the other pieces."""
+    """Yield pieces for `left` GPUs, each with the most CPUs that leave enough of the lab's CPUs for the others."""
     share = lab.group.cpu
     while left:
         pieces = (piece for piece in supply if supply[piece] > 0 and piece.gpus <= left and piece.gpu_type in types)
@@ -177,9 +178,9 @@ class _Left:
 
 
 def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[JobRequest]:
-    """Return pieces as jobs of the lab's users within their limits; the rest in a partition that lifts these limits.
+    """Return jobs of the lab's users for the pieces, within the users' limits or in a partition that lifts them.
 
-    `before` is what they hold already. Pieces that fit nowhere are left out: `requested_gpus` counts the others.
+    `before` are pieces that the users already hold. A piece that fits nowhere is left out.
     """
     partition = expected.cluster.partitions[lab.partition]
     left = {user: _Left(expected.allowance(user, partition, lab.name)) for user in lab.members}
@@ -206,7 +207,7 @@ def requested_gpus(requests: Iterable[JobRequest]) -> int:
 
 
 def one_more(expected: Expected, lab: Lab) -> JobRequest:
-    """Return a job of one GPU above a lab's cap, of a user and in a partition without another limit.
+    """Return a job of one GPU above a lab's cap, for a user and a partition without another limit.
 
     It requests little memory, so that only the cap limits it.
     """

@@ -12,7 +12,7 @@ Outcome = Literal["kept", "broken", "void", "not made"]
 class Finding:
     """A promise, what was tried and what happened, in plain words for users; its test took `seconds`.
 
-    `promise` is its key (`cap`), `text` its text, `requirements` the numbers of the users' promises that it shows.
+    `promise` is its key (`cap`), `text` its text, `requirements` the ids of the requirements that its test covers.
     """
 
     promise: str

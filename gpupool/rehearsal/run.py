@@ -17,7 +17,7 @@ from gpupool.rehearsal.twin import Twin, cannot
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The findings, one for each promise, and the moments; `seconds` without the start of the twin."""
+    """The findings, one for each promise, and the moments; `seconds` excludes the start of the twin."""
 
     findings: Sequence[Finding]
     moments: Sequence[Moment]
@@ -77,9 +77,9 @@ def rehearse(
     extra: Sequence[Promise] = (),
     progress: Progress = Silence(),
 ) -> Rehearsal:
-    """Test the promises of a cluster (only keys in `only`, if given) and a site's own on a running twin.
+    """Test the promises of a cluster and the site's own (`extra`) on a running twin.
 
-    KeyboardInterrupt passes.
+    `only` has the keys of the promises to test, or is empty for all. KeyboardInterrupt is not caught.
     """
     start = time.monotonic()
     stage = Stage(twin, Expected(cluster))

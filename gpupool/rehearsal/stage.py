@@ -12,14 +12,14 @@ from gpupool.rehearsal.twin.jobs import HOLD, RUNS, Ask, Job, Refusal
 from gpupool.rehearsal.watch import Watch
 
 CYCLE = 30  # seconds between slurmctld's checks of time limits and grace times
-DELAY = 20  # seconds for immediate actions of the scheduler
+DELAY = 20  # seconds within which the scheduler does immediate work
 _LOOK = 0.4  # seconds between two looks
 _SELDOM = 3.0  # seconds between two looks after a long wait
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Submitted jobs: the request of each job number, and refused requests with sbatch's messages."""
+    """Submitted jobs: the request of each job number, and refused requests with sbatch's messages; Unix time `at`."""
 
     requests: Mapping[str, JobRequest]
     refused: Sequence[tuple[JobRequest, str]] = ()
@@ -71,8 +71,9 @@ class Scene:
 class Passed:
     """Results and running jobs of earlier promises that later ones use.
 
-    `waits` has the seconds that owners' jobs waited beyond the grace time; `reclaimed_each` is whether each lab has
-    reclaimed its cap. `borrowers` hold borrowed GPUs, `claims` the GPUs of labs, `timeout` reaches its time limit.
+    `waits` has the seconds that owners' jobs waited beyond the grace time; `reclaimed_each` is whether the promise
+    `reclaim-each` was tested. `borrowers` are jobs on borrowed GPUs, `claims` the owners' jobs by lab, `timeout` is the
+    job that runs into its time limit.
     """
 
     waits: list[float] = field(default_factory=list)
@@ -110,7 +111,7 @@ class Stage:
         return self.twin.times.get("requeue", 121)
 
     def patience(self, jobs: int = 1, *, evicts: bool = False, again: bool = False) -> float:
-        """Return the seconds in which so many jobs must start, if need be after a preemption or a requeue."""
+        """Return the seconds within which so many jobs must start; `evicts` adds a preemption, `again` a requeue."""
         return DELAY + jobs / 6 + (self.grace + CYCLE) * evicts + (self.requeue + CYCLE) * again
 
     def send(self, requests: Iterable[JobRequest], body: str = HOLD) -> Sent:

@@ -28,9 +28,10 @@ _TICK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """The request for a rehearsal: a cluster with a version of Slurm, promises by key (none: all), and the site's own.
+    """A requested rehearsal: the cluster, Slurm's version, and the promises to test.
 
-    `change` is a file merged over the inventory. With `keep`, the twin stays.
+    `only` has keys of promises, or is empty for all; `own` are the site's promises. `change` is a file merged over the
+    inventory. With `keep`, the twin is not removed.
     """
 
     cluster: Cluster

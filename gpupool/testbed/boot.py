@@ -1,4 +1,4 @@
-"""The commands of a container before systemd starts: they turn docker's environment into that of a machine."""
+"""The commands of a container before systemd starts: they replace docker's environment with that of a machine."""
 
 from gpupool.compile.slurm.gres import V1_MOUNT
 from gpupool.compile.system.devices import MAJOR

@@ -8,7 +8,7 @@ from gpupool.testbed import docker, keys, look, vm
 from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import Container, Spec
 
-BOOT_SECONDS = 300.0  # thirty times as long as on an idle machine: then it has failed
+BOOT_SECONDS = 300.0  # time limit of a boot, thirty times as long as a boot takes on an idle machine
 # Longest wait for a node's last services: after an apply, some of them wait for another node.
 SETTLE_SECONDS = 20.0
 

@@ -50,7 +50,7 @@ def create(
 
 
 def anchor(spec: Spec, image: str) -> list[str] | None:
-    """Return the arguments for a sleeping container, which keeps volumes in memory while all nodes are off."""
+    """Return docker's arguments for the container that keeps volumes in memory while all nodes are off, or None."""
     held = [volume.key for volume in spec.volumes if volume.kind == "tmpfs"]
     if not held:
         return None
@@ -64,7 +64,7 @@ def anchor(spec: Spec, image: str) -> list[str] | None:
 
 
 def _machine() -> list[str]:
-    """Return docker's options for systemd: all rights except over this machine's clock, modules and limits."""
+    """Return docker's options for systemd: all capabilities except over this machine's clock, modules and limits."""
     return [
         *("--env", "container=docker", "--cgroupns", "private"),
         *("--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME", "--cap-drop", "SYS_MODULE"),

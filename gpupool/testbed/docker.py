@@ -8,7 +8,7 @@ from typing import Any
 
 from gpupool.errors import TestbedError
 
-HANGS = 600.0  # seconds after which a command has failed: a busy machine may be slow
+HANGS = 600.0  # time limit of a command in seconds; a busy machine may be slow
 _running: set["subprocess.Popen[str]"] = set()
 
 
@@ -26,8 +26,8 @@ def attempt(
     """Run `docker ARGS` and return the result, failed or not; TestbedError without docker or after the timeout."""
     command = ["docker", *args]
     try:
-        # A session apart, because docker killed by Ctrl-C leaves things without a name. Standard input is closed to
-        # docker unless we have input for it: it would consume the admin's answers to later questions.
+        # A separate session, because docker killed by Ctrl-C leaves things without a name. Docker gets no standard
+        # input except ours: docker would consume the admin's answers to later questions.
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,

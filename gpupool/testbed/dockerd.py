@@ -14,7 +14,7 @@ ANSWER_SECONDS = 30.0
 
 
 def ensure(*, may_install: bool = True) -> str:
-    """Return the version of a docker daemon that answers; root starts or installs it if needed. Else TestbedError."""
+    """Return the docker daemon's version, after starting or installing docker if needed; TestbedError if impossible."""
     if not _there():
         if not may_install or not _is_root():
             raise TestbedError(_not_installed())
@@ -99,9 +99,9 @@ def _start() -> None:
 
 
 def forget_if_dead(pid_file: Path, name: str) -> None:
-    """Remove the pid file of a killed daemon: docker refuses to start while any process has this number.
+    """Remove a pid file unless its daemon runs: docker refuses to start while any process has the pid in the file.
 
-    Another process may have the number, or the dead daemon itself, as a zombie.
+    That process may be another program, or the killed daemon as a zombie.
     """
     try:
         status = Path(f"/proc/{int(pid_file.read_text())}/status").read_text()

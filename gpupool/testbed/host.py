@@ -24,7 +24,7 @@ def host_cgroups() -> Literal["v1", "v2"]:
 
 
 def nameservers() -> tuple[str, ...]:
-    """Return the name servers that containers can reach, too: not those on loopback addresses."""
+    """Return the name servers that containers can reach, too: no loopback, link-local or IPv6 addresses."""
     for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
         try:
             addresses = re.findall(r"^nameserver\s+(\S+)", path.read_text(), flags=re.MULTILINE)
@@ -45,7 +45,7 @@ def _is_local(address: str) -> bool:
 
 
 def proxies() -> dict[str, str]:
-    """Return the proxy settings of this process; for a missing one, apt's."""
+    """Return the proxy settings of this process, completed by apt's."""
     settings = {name: os.environ[name] for name in _PROXIES if os.environ.get(name)}
     if shutil.which("apt-config"):
         for name in ("http", "https"):

@@ -16,8 +16,8 @@ from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.parallel import parallel
 
 CACHE_VOLUME = "gpupool-apt-cache"
-BUILD_LABEL = "gpupool.build"  # of a container that builds an image or a disk: its name for only_builder
-BUILD_SHARES = 8192  # of CPU, as much as eight nodes: other work waits for the image
+BUILD_LABEL = "gpupool.build"  # of a container that builds an image or a disk; its value is locked by only_builder
+BUILD_SHARES = 8192  # CPU shares of a build, as many as of eight nodes, because other work waits for the image
 COMPONENTS = "main contrib non-free non-free-firmware"
 BUILD_SECONDS = 7200.0  # an idle machine needs minutes; a slow build must not count as a hang
 _PULL_SECONDS = 120.0
@@ -30,8 +30,9 @@ class Line:
     """Images of one kind: their name, and the shell texts that make the base image and the layers on it.
 
     `before` runs first and is not part of the name: it removes differences between plain Debian images. The base image
-    is made from plain Debian, or from the base image of the line `on`. An image that has all packages in `shared` and
-    more is made from the image with these, so that common packages are installed once; others from the base image.
+    is made from plain Debian, or from the base image of the line `on`. An image with all packages of
+    `shared` and others is made from the image with `shared`, so that common packages are installed once. All other
+    images are made from the base image.
     """
 
     repository: str
@@ -48,7 +49,7 @@ NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer, shared=fro
 
 def base_tag(suite: str, line: Line = NODES) -> str:
     """Return the name of the image for a node without additional packages."""
-    # Without this machine's proxies, mirrors and certificates: they change how an image is built, not its contents.
+    # The name leaves out this machine's proxies, mirrors and certificates, which do not change an image's contents.
     below = base_tag(suite, line.on) if line.on else suite
     return f"{line.repository}:{suite}-{recipe.key(below, line.base({}, {}))}"
 

@@ -1,4 +1,4 @@
-"""A testbed's life: `up`, which can be repeated at any time, and `down`, which removes everything."""
+"""Start a testbed with `up`, which can be repeated at any time, and remove it with `down`."""
 
 import time
 from collections.abc import Callable

@@ -20,7 +20,7 @@ def ensure(spec: Spec) -> None:
 
 
 def exists(spec: Spec) -> bool:
-    """Return whether the testbed's network exists; TestbedError if it cannot be created."""
+    """Return whether the testbed's network exists; TestbedError if it differs, or overlaps another network."""
     taken = _subnets()
     ours = taken.pop(spec.id, None)
     wanted = ipaddress.ip_network(spec.network)

@@ -192,10 +192,9 @@ def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
 
 
 def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]:
-    """Divide `pool` GPUs among labs in proportion to their `caps` of `whole`; each gets from 1 to its cap.
+    """Scale the `caps` of labs from a cluster of `whole` GPUs to one of `pool` GPUs; each lab gets from 1 to its cap.
 
-    In sum, they get the part of the pool that the caps are of `whole` (all of it if labs own all GPUs), or more if
-    there are more labs than GPUs.
+    The sum of the caps is scaled in the same way, but is at least the number of labs.
     """
     if not caps:
         return {}
@@ -205,7 +204,7 @@ def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]
     wanted = max(len(caps), round(sum(exact.values())))
     while sum(shares.values()) != wanted:
         missing = sum(shares.values()) < wanted
-        # largest remainders first; for labs raised to 1 GPU, others furthest above their exact part lose one
+        # a missing GPU goes to the lab furthest below its exact part; a surplus GPU comes from the lab furthest above
         order = sorted(caps, key=lambda name: ((shares[name] - exact[name]) * (1 if missing else -1), name))
         chosen = next(name for name in order if (shares[name] < caps[name] if missing else shares[name] > 1))
         shares[chosen] += 1 if missing else -1

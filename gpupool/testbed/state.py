@@ -55,7 +55,7 @@ def every() -> list[State]:
 
 
 def made_from(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> list[State]:
-    """Return the testbeds of this inventory, whatever form its path has; the last started comes first."""
+    """Return the testbeds of this inventory, however its path is written; the last started comes first."""
     wanted = inventory.resolve()
     return [
         state

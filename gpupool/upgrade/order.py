@@ -1,4 +1,4 @@
-"""Slurm's order: slurmdbd, backup controllers, the first controller, compute nodes, then all others."""
+"""The order of an upgrade: slurmdbd, backup controllers, the first controller, compute nodes, then all others."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def ensure_upgradable(cluster: Cluster) -> None:
 def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
     """Return the stages of these nodes, without empty stages.
 
-    A backup controller that is also a compute node comes after the first controller: no slurmd may be newer than that.
+    A backup controller that is also a compute node comes after the first controller: slurmd may not be newer.
     """
     first = cluster.controllers[0]
     left = [node for node in cluster.nodes.values() if node.name in names]

@@ -60,7 +60,7 @@ def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
 def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
     """Raise GpupoolError if the first nodes have other changes pending, which might fail after daemons were stopped.
 
-    `former` is the cluster with its former release; None after the upgrade has begun there.
+    `former` is the cluster with its former release; None if slurmdbd already has the new release.
     """
     first = _first(door.target.cluster)
     if former is None or not all(work.get(name) for name in first):

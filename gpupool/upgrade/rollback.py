@@ -1,4 +1,4 @@
-"""The rollback of an upgrade whose slurmdbd could not convert its database: former packages, and the backup."""
+"""The rollback of an upgrade whose slurmdbd could not convert its database, to the former packages and the backup."""
 
 from functools import partial
 from typing import cast

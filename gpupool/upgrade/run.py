@@ -120,7 +120,7 @@ class Upgrade:
         if why is None:
             self._observer.step(node.name, f"slurmdbd {self._release} answers")
             return
-        # only a slurmdbd that does not run calls for a rollback: after a lost connection, for example, it may be fine
+        # roll back only if slurmdbd does not run: after a lost connection, for example, slurmdbd may work
         if report.hosts[node.name].reason != SLURMDBD_DOWN:
             raise GpupoolError(f"{node.name}: {why}; the other nodes are unchanged: {AGAIN}")
         if self._rollback.release() != self._release:

@@ -1,5 +1,7 @@
-"""The steps of an upgrade on a node, as pyinfra deploys; each call has its own line, because pyinfra identifies
-operations by line."""
+"""The steps of an upgrade on a node, as pyinfra deploys.
+
+Each operation is called on its own line, because pyinfra identifies operations by line.
+"""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

@@ -57,7 +57,7 @@ def accept(
 
     The nodes are drained by `work`, in a `reservation` of root's, which keeps users' jobs away. A node that passes the
     checks is resumed within the reservation for its test job. A node that fails is drained again with its first
-    problem as the reason. A node that others have drained stays drained, and that is its problem.
+    problem as the reason. A node that others have drained stays drained, which is reported as its problem.
     """
     known = states(controller, nodes)
 
@@ -150,7 +150,7 @@ def _by_job(controller: Controller, node: Node, partition: str, reservation: str
         *((f"--gres={gres}",) if gres else ()),
     ]
     files = _files(cluster, node)
-    # a process sees at most one MIG slice, and only the driver knows on how many GPUs the slices are
+    # not with MIG: a process sees at most one slice, and only the driver knows on how many GPUs the slices are
     cuda = cluster.drivers.gpu == "nvidia" and all(
         device.vendor == "nvidia" and device.card == device.gpu for device in node.devices
     )
@@ -179,7 +179,7 @@ def _unlimited(cluster: Cluster) -> str | None:
 
 @contextmanager
 def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iterator[None]:
-    """Create a partition for root's test jobs, and delete it at the end: others may admit only certain accounts."""
+    """Create a partition for root's test jobs, and delete it at the end; others may admit only some accounts."""
     if not nodes:
         yield
         return

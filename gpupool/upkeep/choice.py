@@ -24,7 +24,8 @@ Phase = Literal["waiting", "draining", "rebooting", "done", "nothing to do", "le
 class Progress:
     """The phase of one node, and the reason for it, for admins.
 
-    `since` is the begin of the phase in the seconds of time.monotonic; `booted` the last boot before its reboot.
+    `since` is the begin of the phase in the seconds of time.monotonic; `booted` the Unix time of the boot before its
+    reboot.
     """
 
     node: Node

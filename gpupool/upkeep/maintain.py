@@ -44,7 +44,7 @@ class Maintenance:
         self._controller, self._door, self._hold, self._observer = controller, door, hold, observer
         self._prepared, self._options = prepared, options
         self._progress, self._shares = prepared.progress, prepared.shares
-        self._proven = False  # the canary has passed
+        self._proven = False  # whether the canary, the first node, has passed
 
     def run(self) -> None:
         """Run the maintenance, with a message of the day on the heads until it has ended.
@@ -64,7 +64,7 @@ class Maintenance:
         for name in self._prepared.started:
             if self._progress[name].phase == "waiting":
                 self._begin(name, known.get(name))
-        # a node that failed is drained, and no longer in the reservation
+        # a node that failed in an earlier run is drained, but must be reserved again
         self._reserve()
         while True:
             self._hold.ensure()
@@ -222,7 +222,10 @@ class Maintenance:
             self._fail(progress, f"it cannot be rebooted: {error}")
 
     def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
-        """Apply the inventory; return the nodes that need a reboot to finish, with the reason. Fail other bad nodes."""
+        """Apply the inventory; return the nodes that need a reboot to finish, with the reason.
+
+        Nodes with another failure end as `failed`.
+        """
         for progress in nodes:
             self._observer.step(progress.node.name, "applying the inventory")
         report = self._door.apply([progress.node.name for progress in nodes])

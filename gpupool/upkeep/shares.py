@@ -14,7 +14,7 @@ GPUS = "GPUs"
 class Share:
     """The share of an account: `owned` GPUs, CPUs or nodes (`unit`), and how many its jobs may use on each node (`at`).
 
-    `whole` is true for nodes without another owner. `lab` is false for an account that only has a limit.
+    `whole`: no other account owns a part of the nodes. `lab` is false for an account that only has a limit.
     """
 
     account: str
@@ -75,9 +75,10 @@ def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
 
 @lru_cache(maxsize=10_000)
 def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room: tuple[int, ...]) -> int:
-    """Return how much all owners can use at once: each at most its `owned`, and at most its `links` on a kind of nodes.
+    """Return how much all owners can use at once: the maximum flow, by augmenting paths.
 
-    An owner uses what is free; if nothing is, another owner moves to another kind of nodes (augmenting paths).
+    An owner uses at most its `owned`, and its `links` on each kind of nodes; all owners together use at most the `room`
+    of a kind. If a kind has nothing free, another owner moves to another kind.
     """
     left, free = list(owned), list(room)
     used = [[0] * len(room) for _ in owned]

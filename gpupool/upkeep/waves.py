@@ -33,10 +33,10 @@ def next_nodes(
     bounds: Bounds,
     shares: Sequence[Share],
 ) -> tuple[str, ...]:
-    """Return the nodes to begin with now, in their order.
+    """Return the nodes in `waiting` to begin now, in their order.
 
-    `working` are the nodes that maintenance has taken, including nodes that failed; `out` all other nodes out of
-    service, which count for labs.
+    `working` are the nodes that maintenance has taken, including nodes that failed; `out` are all other nodes
+    out of service, which count only for `per_lab`.
     """
     begun: list[str] = []
     for name in waiting:

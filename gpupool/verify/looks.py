@@ -1,4 +1,4 @@
-"""The look of verify at a node: its clock, GPUs and mounts in one command, as acceptance looks at them."""
+"""The clock, GPUs and mounts of a node, read with one command, with the same script as in acceptance."""
 
 import shlex
 import time

@@ -10,7 +10,7 @@ from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.web import has_wiki, pages
 
-#: For nodes without curl: prints the first line of the answer of $0 to the path $1.
+#: For nodes without curl: prints the first line of the answer of the server $0 for the path $1.
 _GET = r"""exec 3<>"/dev/tcp/$0/80" && printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" "$0" >&3 && head -n 1 <&3"""
 
 

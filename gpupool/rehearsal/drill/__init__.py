@@ -57,7 +57,7 @@ def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored
 
 
 def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterator[Row]:
-    """Yield the comparison of the restored and the live database, of the time before the backup."""
+    """Yield the comparison of the restored and the live database, for the time before the backup."""
     name = cluster.entry.name
     named = values(cluster=name, until=str(until), jobs="")
     last = parts(twin.do(f"{named}{_DATABASE}", "the restored database").out)["last"]
@@ -68,7 +68,7 @@ def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterato
 
 
 def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
-    """Return the comparison of the restored and the live slurmctld, of jobs submitted before the state was copied."""
+    """Return the comparison of the restored and the live slurmctld, for jobs submitted before the state was copied."""
     before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     back = twin.do(_QUEUE, "the restored state").out.split()
     live = nodes.on(cluster.controllers[0].name, "sh", "-c", _QUEUE, seconds=LOOK_SECONDS).split()

@@ -1,4 +1,4 @@
-"""The comparison of a restored and a live database, of the same period."""
+"""The comparison of a restored database with the live database, for the same period."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -79,7 +79,7 @@ def _months(restored: Sequence[str], live: Sequence[str]) -> Iterator[Row]:
     current = {line.split("\t")[0]: line.split("\t")[1:] for line in live}
     for month in sorted({*back, *current}):
         has, (all_of_them, unchanged) = back.get(month, 0), map(int, current.get(month, ("0", "0")))
-        # the backup lacks jobs recorded later, and has more if the cluster has purged jobs since
+        # the backup must have all jobs that are unchanged since, and may have jobs that the cluster has purged since
         why = f"{unchanged - has} jobs are missing" if unchanged > has else ""
         yield Row(f"jobs of {month}", has, all_of_them, why)
 

@@ -18,7 +18,7 @@ _FETCH_SECONDS = 7200.0  # for a file
 
 @dataclass(frozen=True)
 class Fetched:
-    """A copy of a backup: its name on the node, and the time of the backup in Unix time."""
+    """A copy of a backup: its file name, its path here, the backup's Unix time (`made`), and its size in bytes."""
 
     name: str
     path: Path

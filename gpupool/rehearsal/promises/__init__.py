@@ -44,6 +44,6 @@ MIDDLE: tuple[Promise, ...] = (
     reclaim.ALL,
     owners.STAY,
 )
-#: Its job is started after FIRST and runs meanwhile; its end is checked after all promises, the site's included.
+#: The job is started after FIRST, runs during all other tests, and is checked after them, the site's included.
 LAST: tuple[Promise, ...] = (walls.TIMEOUT,)
 PROMISES = (*FIRST, *MIDDLE, *LAST)

@@ -43,7 +43,7 @@ def _try_cap(stage: Stage) -> Verdict:
 
 
 def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
-    """Cancel jobs of a lab until `gpus` GPUs are idle: a job that is still pending then waits because of its cap."""
+    """Cancel jobs of a lab until `gpus` GPUs are idle, so that only its cap can keep a job above the cap pending."""
     idle = stage.look()
     held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
     need = gpus - (stage.expected.pool - held)

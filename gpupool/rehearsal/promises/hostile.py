@@ -22,7 +22,7 @@ _PING = "pgrep -x slurmctld | sort | head -n 1"
 
 @dataclass(frozen=True)
 class _Attack:
-    """sbatch options that must be refused; with `changes`, the options are allowed, but none of the changes."""
+    """sbatch options that must be refused; with `changes`, the options must be accepted, and each change refused."""
 
     text: str
     options: tuple[str, ...]
@@ -92,7 +92,7 @@ def _try(stage: Stage) -> Verdict:
 def _bypass(stage: Stage, user: str) -> str | Refusal | None:
     """Start a job with more memory than is allowed, and return its number; None if there is no limit.
 
-    Root changes it after its submission, which the plugin allows: the job stands for any that circumvents the plugin.
+    Root changes the job after its submission, which the submit plugin allows, to test a job that evades the plugin.
     """
     each = stage.expected.cluster.scheduler.max_memory.per_cpu
     if not each:
@@ -123,7 +123,7 @@ def _unguarded(stage: Stage, job: str | Refusal | None) -> Iterator[str]:
 
 
 def _too_many(stage: Stage, user: str) -> Iterator[str]:
-    """Submit held jobs up to a user's limit; yield a problem if more are accepted, or another user's are refused."""
+    """Submit held jobs beyond a user's limit; yield a problem if all are accepted, or if another user's is refused."""
     limit = stage.expected.cluster.scheduler.max_submitted_jobs
     if limit is None:
         return

@@ -34,7 +34,7 @@ class Case:
 
 
 def cases(expected: Expected) -> Iterator[Case]:
-    """Yield each of the inventory's limits for users that jobs can reach: for a QoS once, for a partition twice."""
+    """Yield cases for the limits of users that jobs can reach: one for a limit of a QoS, two for one of a partition."""
     held: Counter[str] = Counter()  # GPUs by account
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # (user, partition or QoS) in use: a second limit would interfere
@@ -65,7 +65,7 @@ def cases(expected: Expected) -> Iterator[Case]:
 
 
 def _has_room(expected: Expected, case: Case, held: int) -> bool:
-    """Return whether each partition has CPUs for the case, in addition to other cases and CPUs kept for GPUs."""
+    """Return whether each partition has CPUs for the case besides `held` (other cases) and CPUs kept for GPUs."""
     asked: Counter[str] = Counter()
     for request in (*case.fill, case.above):
         asked[request.partition] += (request.cpus or 1) * request.count
@@ -77,7 +77,7 @@ def _has_room(expected: Expected, case: Case, held: int) -> bool:
 
 
 def _takes(partition: Partition, key: str) -> bool:
-    """Return whether a partition accepts the jobs that fill a limit: unless it is for GPUs, they request none."""
+    """Return whether a partition accepts the jobs that fill a limit; only for a limit of GPUs do they request GPUs."""
     return key == "gpu" or not (partition.without_gpu or partition.limits.per_job_least.gpu)
 
 

@@ -80,7 +80,7 @@ def _one_more(owned: OwnedHardware) -> list[JobRequest]:
 
 
 def _strangers(expected: Expected, owned: OwnedHardware) -> Iterator[JobRequest]:
-    """Yield a job, not preemptable, of a user of another account in each partition of a lab's nodes."""
+    """Yield a job of another account's user in each partition of a lab's nodes; the partition must refuse it."""
     other = next((user for user in expected.cluster.users.values() if user.account != owned.name), None)
     for name, partition in owned.partitions.items():
         if other:

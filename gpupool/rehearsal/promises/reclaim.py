@@ -108,18 +108,18 @@ def _try_requeue(stage: Stage) -> Verdict:
 
 
 def _explained(output: str) -> int:
-    """Return the number of outputs that name preemption: by slurmd, or by the arbiter before its scancel."""
+    """Return the number of outputs in which slurmd, or the arbiter before its scancel, names preemption."""
     return output.count("DUE TO PREEMPTION") + output.count("gpupool: PREEMPTED")
 
 
 def _outputs(stage: Stage, gone: list[str]) -> tuple[int, str]:
-    """Return how many jobs that cannot run again have no message about their end in their output, and all outputs."""
+    """Return how many of these ended jobs have no message about it in their output, and all outputs joined."""
     outputs = [stage.twin.run(f"cat {OUTPUT.replace('%A', number)}").out for number in gone]
     return sum("CANCELLED" not in output for output in outputs), "".join(outputs)
 
 
 def _lender(expected: Expected) -> JobRequest | None:
-    """Return preemptable jobs of a lab in a partition above the partition that is open to all, or None."""
+    """Return preemptable jobs of a lab in a partition of a higher tier than the partition open to all, or None."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda lab: lab.cap):
         higher = [partition for partition in expected.lab_loans(lab.name) if partition.entry.tier > first.entry.tier]

@@ -20,7 +20,7 @@ _ENDED = "/tmp/gpupool-ended-%A.out"
 
 @dataclass(frozen=True)
 class _Case:
-    """A partition and a QoS; `wall` is the time limit, `unasked` that of a job without --time.
+    """A partition and a QoS, with the time limit (`wall`) and that of a job without --time (`unasked`) in seconds.
 
     `named` is the --time that a job needs if the partition's default is above the QoS's limit.
     """
@@ -135,7 +135,7 @@ def _begin_timeout(stage: Stage) -> Sent:
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
-    """Return account, partition and user of the job, which must not hinder claims or count against tested limits."""
+    """Return account, partition and user for the job of TIMEOUT, which must not hinder claims or tests of limits."""
     each = expected.cluster.scheduler.default_memory.per_gpu or 0
 
     def spare(lab: Lab) -> float:

@@ -10,13 +10,13 @@ from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, single
 from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
 OUTPUT = "/tmp/gpupool-told-%A.out"  # of jobs that cannot run again
-CLEARLY = 3  # number of borrowers that cannot run again
+CLEARLY = 3  # number of borrowers that are not requeued
 
 
 def fill_with_borrowers(stage: Stage) -> Sent:
-    """Fill every GPU with the first jobs to be preempted, of one GPU each, and return them; existing ones are used.
+    """Fill every GPU with a job of one GPU in the lowest partition, and return these jobs; existing jobs are used.
 
-    A few of them cannot run again.
+    CLEARLY of them are not requeued when they are preempted.
     """
     borrowers = stage.passed.borrowers
     if borrowers and not stage.passed.claims:
@@ -32,7 +32,7 @@ def fill_with_borrowers(stage: Stage) -> Sent:
     stage.empty()
     borrowers = stage.passed.borrowers = stage.send(_borrowers(stage))
     held, moved = 0, True
-    # on a busy machine, jobs start late: wait as long as another one starts
+    # on a busy machine, jobs start late: wait as long as further jobs start
     while moved and held < stage.expected.pool:
         moved, scene = stage.until(partial(_full, borrowers, held + 1), stage.patience(stage.expected.pool - held))
         held = scene.gpus(borrowers)
@@ -65,7 +65,7 @@ def _borrowers(stage: Stage) -> list[JobRequest]:
     if borrowed:
         borrowed += [replace(borrowed[0], gpu_type=gpu, count=rest) for gpu, rest in left.items() if rest]
     if borrowed:
-        # taken from the largest request, as single jobs, so that each has its own output
+        # the jobs without requeue are taken from the largest request, as single jobs, so that each has its own output
         largest = max(range(len(borrowed)), key=lambda index: borrowed[index].count)
         number = min(CLEARLY, borrowed[largest].count - 1)
         borrowed[largest] = replace(borrowed[largest], count=borrowed[largest].count - number)
@@ -98,9 +98,9 @@ def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[b
 
 
 def reclaimed(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
-    """Wait like `reached`, while jobs are preempted: as long as there is progress, at most three times `seconds`.
+    """Wait like `reached` as long as jobs are preempted or started, at most three times `seconds`.
 
-    It ends if no job is preempted and none starts during a grace time and a cycle of slurmctld.
+    The wait ends after a grace time and a cycle of slurmctld without a preemption or a start.
     """
     borrowers, began = borrowers_of(stage), time.monotonic()
     held = (0, 0)
@@ -146,7 +146,7 @@ def labs_full(stage: Stage) -> dict[str, Sent]:
 
 
 def _again(stage: Stage) -> None:
-    """Submit again the claimed jobs that have been cancelled since."""
+    """Resubmit the claimed jobs that were cancelled."""
     scene = stage.look()
     for lab, sent in list(stage.passed.claims.items()):
         counts = Counter(job.array for job in scene.of(sent))

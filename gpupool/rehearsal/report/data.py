@@ -1,4 +1,4 @@
-"""The data of a rehearsal's report: the page is made from it, and CI reads it as JSON."""
+"""The data of a rehearsal's report, for the page and, as JSON, for CI."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """A finished rehearsal. `caps` has each lab's GPUs, `nodes` and `gpus` are numbers; it took `seconds`."""
+    """A finished rehearsal: `caps` are GPUs by lab, `nodes` and `gpus` are counts, `made` is when it began."""
 
     cluster: str
     version: str

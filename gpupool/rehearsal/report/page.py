@@ -75,6 +75,6 @@ def sum_up(row: Row) -> str:
 
 
 def _numbers(rows: list[Row], end: float) -> str:
-    """Return the points as JSON for the page's pointer; it is safe inside a script element."""
+    """Return the points of the rows as JSON that is safe inside a script element, for the page's pointer."""
     points = [[[round(point.at, 1), *point[1:]] for point in row.points] for row in rows]
     return json.dumps({"end": round(end, 1), "rows": points}, separators=(",", ":")).replace("<", "\\u003c")

@@ -9,7 +9,7 @@ from gpupool.rehearsal.report.page import SIGNS
 from gpupool.terminal import Screen, styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
-_WIDE = 120  # columns; a narrower terminal shows no column of what was tried
+_WIDE = 120  # characters; a narrower terminal does not show the column Tried
 
 
 def show(screen: Screen, rehearsed: Rehearsed) -> None:

@@ -10,7 +10,7 @@ from gpupool.rehearsal.finding import Finding, Moment
 WIDTH = 1000  # of a drawing; the page scales it to the screen
 UP, DOWN = 60, 18  # above the base line: GPUs held; below it: GPUs of preempted jobs that are pending again
 _MOST_POINTS = 9000  # of all rows together
-_CAPS_SHOWN = 4  # a drawing ends at this times the cap, so that a lab that borrows more keeps a visible cap line
+_CAPS_SHOWN = 4  # maximum height of a drawing in caps: even if a lab borrows more, its cap line is visible
 
 
 class Point(NamedTuple):

@@ -11,7 +11,7 @@ from gpupool.wording import counted
 
 
 def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
-    """Execute the steps and return the verdict; stop at the first step whose expectation does not come true."""
+    """Execute the steps and return the verdict; stop at the first step whose expectation is not met."""
     stage.empty()
     named: dict[str, Sent] = {}
     last = Sent({})

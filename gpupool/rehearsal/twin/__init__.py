@@ -26,7 +26,7 @@ __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "canno
 
 Tell = Callable[[str], None]
 
-HANGS = 600.0  # seconds after which a script in a twin has failed; it takes much less on a working machine
+HANGS = 600.0  # time limit of a script in a twin, in seconds; on a working machine, scripts take much less
 _PACE = "for n in 1 2 3 4 5 6 7 8 9 10; do scontrol ping; done >/dev/null"
 _QUIET = 0.12  # seconds that _PACE takes on two idle cores
 _PACE_HOLDS = 5.0  # seconds for which a measured pace is reused
@@ -34,11 +34,11 @@ _PACE_HOLDS = 5.0  # seconds for which a measured pace is reused
 
 @dataclass
 class Twin:
-    """A running twin. `times` are the twin's times in seconds:
+    """A running twin. `times` has these durations in seconds:
 
-    `grace` is the longest grace time, `grace:PARTITION` that of each preemptable partition, `requeue` the time from a
-    job's preemption until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` between two looks of the
-    arbiter.
+    `grace` is the longest grace time, and `grace:PARTITION` the grace time of a preemptable partition. `requeue` lasts
+    from a job's preemption until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` from one look of the
+    arbiter to the next.
     """
 
     cluster: Cluster
@@ -62,7 +62,7 @@ class Twin:
     ) -> Self:
         """Start a twin and return it after every node is idle; with `keep`, it outlives this process.
 
-        The default of `wanted` is `compiled(of_version(cluster, version))`, that of `version` the inventory's version.
+        By default, `version` is the inventory's, and `wanted` is `compiled(of_version(cluster, version))`.
         """
         version = version or cluster.slurm.version
         cluster = of_version(cluster, version)
@@ -125,7 +125,7 @@ class Twin:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def pace(self) -> float:
-        """Return how many times slower than on two idle cores Slurm answers now, at least 1."""
+        """Return Slurm's present response time as a multiple of its time on two idle cores, at least 1."""
         now = time.monotonic()
         if not self._paces or now - self._paces[-1][0] > _PACE_HOLDS:
             self.run(_PACE)
@@ -157,7 +157,7 @@ class Twin:
         return queue.jobs(self.do(queue.LOOK, "squeue").out)
 
     def history(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the last states of jobs by id; each task of an array has its own (`12_3`)."""
+        """Return the last state of each job by id; each task of an array has its own id (`12_3`)."""
         wanted = set(ids)
         states = queue.ended(self.do(queue.ENDED, "sacct").out)
         return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
@@ -178,9 +178,9 @@ class Twin:
         return self.run(script, seconds=seconds)
 
     def _compare(self, files: Mapping[str, str], differing: Sequence[str]) -> None:
-        """Raise TwinError if the twin's files differ from production's beyond the table of differences.
+        """Raise TwinError if a file in the twin is not as in `files`, or if `differing` is not empty.
 
-        `differing` has the differences found before.
+        `differing` has the lines that differ from production without a row in the table of differences.
         """
         read = self.do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}

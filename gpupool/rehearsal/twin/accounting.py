@@ -21,7 +21,7 @@ def short_graces(entities: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
-    """Reconcile slurmdbd with the entities; without `limits` until slurmctld has registered its TRES."""
+    """Reconcile slurmdbd with the entities; their `limits` need the TRES that slurmctld registers when it starts."""
     try:
         clean = normal(entities, limits)
     except ValueError as error:

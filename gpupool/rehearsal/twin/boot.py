@@ -31,7 +31,7 @@ def slurmdbd() -> str:
 
 
 def service(unit: str) -> str:
-    """Return the script that starts the program of a systemd unit, with its user and environment, and a log file."""
+    """Return the script that starts a systemd unit's program with the unit's user and environment, and a log file."""
     settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
     folder = f"/run/{settings['RuntimeDirectory']}"
     command = f"runuser -u {settings['User']} -- env {settings.get('Environment', '')} {settings['ExecStart']}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts slurmctld and every slurmd in a twin, and ends when slurmctld answers. $nodes: the names of the nodes.
-# `docker exec` would not end while a daemon has this script's standard output open.
+# Daemons do not get this script's standard output: `docker exec` would not end while a daemon has it open.
 # shellcheck disable=SC2154 # the caller sets nodes
 # shellcheck disable=SC2086 # names of nodes are plain words
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts munge and MariaDB in a twin, and ends when MariaDB answers. $state: slurmctld's state directory.
-# `docker exec` would not end while a daemon has this script's standard output open.
+# Daemons do not get this script's standard output: `docker exec` would not end while a daemon has it open.
 # shellcheck disable=SC2154 # the caller sets state
 
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Starts slurmdbd in a twin in which MariaDB runs, and ends when slurmdbd answers.
-# `docker exec` would not end while a daemon has this script's standard output open.
+# Daemons do not get this script's standard output: `docker exec` would not end while a daemon has it open.
 
 set -eu
 fail() { echo "$*" >&2; exit 1; }

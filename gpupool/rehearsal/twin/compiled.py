@@ -19,7 +19,7 @@ class Compiled:
 
 
 def compiled(cluster: Cluster) -> Compiled:
-    """Return the same files and entities as an apply installs; if nodes differ, the controller's file."""
+    """Return the files and entities that an apply installs; a file that differs between nodes is the controller's."""
     files: dict[str, str] = {}
     for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
         for file in files_for(cluster, node):

@@ -75,7 +75,7 @@ def _is_dead(whose: str, *, runs: bool) -> bool:
     pid, _, started = rest.partition(":")
     if not pid.isdigit() or not started:
         return False
-    # with another boot id, the owner is gone, or is on another machine with this docker: then its twin runs
+    # another boot id is of an earlier boot, whose twins do not run, or of another machine that uses this docker
     return _started(int(pid)) != started if boot == _boot() else not runs
 
 

@@ -62,5 +62,5 @@ class Job:
 
     @property
     def array(self) -> str:
-        """Return the number that sbatch printed; for a task, that of the array."""
+        """Return the number that sbatch printed; for a task, the number of its array."""
         return self.id.partition("_")[0]

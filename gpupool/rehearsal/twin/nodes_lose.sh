@@ -1,7 +1,7 @@
 #!/bin/sh
-# Kills the slurmd of $node and all its jobs, and sets the node down, which slurmctld would detect late.
-# It is drained first: a late answer of the killed slurmd would otherwise return it to service.
-# All processes are killed at once, or slurmstepd would report the end of its job. Its socket's name has the job id.
+# Kills the slurmd of $node and all its jobs, and sets the node down, because slurmctld detects the loss late.
+# The node is drained first: a late answer of the killed slurmd would otherwise return it to service.
+# All processes are killed at once, or slurmstepd would report the end of its job; its socket is named after the job.
 # shellcheck disable=SC2154 # the caller sets node
 # shellcheck disable=SC2086,SC2231 # names of nodes and numbers of processes are plain words
 

@@ -1,4 +1,4 @@
-"""The commands of a machine's container: give its address to a machine in QEMU, and pass on power on and off."""
+"""The commands of a machine's container: run QEMU, give the machine the container's address, and switch it off."""
 
 import base64
 import ipaddress

@@ -1,4 +1,4 @@
-"""Images for virtual machines: QEMU, Debian with a kernel, and a disk made from each of the latter."""
+"""Images for virtual machines: QEMU, Debian with a kernel, and a disk made from each image of Debian."""
 
 import subprocess
 from collections.abc import Collection

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from gpupool.shell import shell_file, values
 from gpupool.testbed import recipe
 
-# Always of this suite, for all nodes: bookworm's QEMU 7.2 crashes guests that it emulates.
+# QEMU is of this suite, whichever suite the nodes have: bookworm's QEMU 7.2 crashes guests that it emulates.
 QEMU_SUITE = "trixie"
 QEMU_PACKAGES = ("e2fsprogs", "iproute2", "libarchive13t64", "qemu-system-x86", "qemu-utils", "seabios", "socat")
 
@@ -53,14 +53,14 @@ CONTRIB = """\
   sed -i 's/^Components: main$/Components: main contrib/' /etc/apt/sources.list.d/debian.sources
 """
 
-#: Build modules without debug information and BPF types, a quarter of the time. GNUMAKEFLAGS, because ./configure,
-#: whose tests are modules, too, clears MAKEFLAGS.
+#: Without debug information and BPF types, modules are built in a quarter of the time. These are GNUMAKEFLAGS, because
+#: ./configure, which builds modules as tests, clears MAKEFLAGS.
 MAKE_FLAGS = "GNUMAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'"
-#: Compress modules quickly: they are unpacked at once.
+#: Compress modules quickly, because they are unpacked immediately.
 PACK_QUICKLY = "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf"
 #: A wrapper of the kernel's compiler, with which the modules take half the time.
 COMPILER = "#!/bin/sh\n" + shell_file(__package__, "recipe_compiler.sh")
-# recipe_kernel.sh builds them, when the compiler's name is known, instead of the package's installation
+# the package's installation builds no modules: recipe_kernel.sh does, when the compiler's name is known
 _LATER = "touch /etc/dkms/no-autoinstall"
 _BUILD = f"export {MAKE_FLAGS}\n{PACK_QUICKLY}; {_LATER}\n"
 

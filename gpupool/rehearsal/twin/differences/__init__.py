@@ -14,10 +14,10 @@ from gpupool.rehearsal.twin.differences.text import Change
 
 @dataclass(frozen=True)
 class Difference:
-    """A key of a file, or of its lines that begin with `line`; the values in production and twin, and the reason.
+    """A setting that differs between production and twin: its file and key, both values as text, and the reason.
 
-    `change` returns the twin's value, or None to remove the key. `needed`: the table is out of date if production
-    lacks the key. Without a key, the twin lacks the whole file.
+    `key` is `KEY`, or `LINE KEY` for a key within lines that begin with LINE; if it is "", the twin lacks the file.
+    `change` returns the twin's value, or None to remove the key. A `needed` key must be in production's file.
     """
 
     file: str
@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def line(self) -> str:
-        """Return the key at the begin of the line: `NodeName` of `NodeName Port`."""
+        """Return the key that begins the line: `NodeName` of `NodeName Port`."""
         return self.key.split()[0] if self.key else ""
 
     @property

@@ -1,7 +1,7 @@
 """The table of differences: settings that a container cannot have, and times that would make a rehearsal take days.
 
-Partitions, tiers, QoS, associations, limits and preemption stay unchanged, except the length of grace times (that of a
-QoS is in slurmdbd: `short_graces`).
+Partitions, tiers, QoS, associations, limits and preemption stay unchanged, except the length of grace times (QoS
+have theirs in slurmdbd, where `short_graces` cuts them).
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class Place:
 
 
 def place_of(cluster: Cluster, version: Supported) -> Place:
-    """Return the place of a cluster's twin."""
+    """Return the properties of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
     return Place(
         cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version, stand_ins(cluster)

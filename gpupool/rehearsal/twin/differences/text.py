@@ -1,4 +1,4 @@
-"""Files of `Key=value` lines, with one or several pairs, and JSON: change, mask and compare keys."""
+"""Change, mask and compare keys in JSON, and in files whose lines have one or several `Key=value` pairs."""
 
 import difflib
 import json
@@ -11,8 +11,8 @@ Change = Callable[[str | None, str], str | None]
 def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str, bool]:
     """Return the text with a key changed, or added if it is missing, and whether it was present.
 
-    `word` is a key within lines that begin with `line`. `change` gets the old value, and the first value of the line
-    or, for a key that is a whole line, the number of the line from 0.
+    `word` is a key within lines that begin with `line`. `change` gets the old value, and the first value of the line;
+    without `word`, it gets the number of earlier lines with this key instead.
     """
     seen = 0
     lines: list[str] = []
@@ -64,7 +64,7 @@ def _json(data: Any) -> str:
 
 
 def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
-    """Return the lines without these keys, given as (line, word); upper and lower case are equal."""
+    """Return the lines without these keys; a key is (line, word) as in `changed`, in upper or lower case."""
     if text.startswith("{"):
         gone = {line for line, _ in keys}
         return _json({key: value for key, value in json.loads(text).items() if key not in gone}).splitlines()
