@@ -33,17 +33,30 @@ _UNLISTED = ("prefer", "extra", "admin-comment", "hint", "ntasks-per-gpu", "netw
 _FLAGS = frozenset(
     ("contiguous", "overcommit", "no-requeue", "requeue", "reboot", "spread-job", "use-min-nodes", "no-kill")
 ) | {"oversubscribe", "ignore-pbs", "resv-ports"}
-#: Options and fields that decide what a job gets; they are chosen more often.
+#: Options and fields that decide what a job gets. They are chosen more often; memory twice, as most limits are of it.
+_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+_GPUS = ("gpus", "gres", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "tres-per-task")
 _RESOURCES = (
-    *("mem", "mem-per-cpu", "mem-per-gpu", "mem", "gpus", "gres", "gpus-per-node", "gpus-per-task", "cpus-per-task"),
-    *("ntasks", "nodes", "mincpus", "ntasks-per-node", "cpus-per-gpu", "ntasks-per-gpu", "gres-flags", "exclusive"),
-    *("overcommit", "extra-node-info", "hint", "core-spec", "threads-per-core", "tres-per-task", "nice"),
+    *(*_MEMORY, *_MEMORY, *_GPUS, "cpus-per-task", "ntasks", "nodes", "mincpus", "ntasks-per-node", "cpus-per-gpu"),
+    *("ntasks-per-gpu", "gres-flags", "exclusive", "overcommit", "extra-node-info", "hint", "core-spec"),
+    *("threads-per-core", "nice"),
 )
+_MEMORY_FIELDS = ("MinMemoryNode", "MinMemoryCPU", "MemPerTres")
 _RESOURCE_FIELDS = (
-    *("MinMemoryNode", "MinMemoryCPU", "MemPerTres", "MinMemoryNode", "MinMemoryCPU", "MemPerTres", "TresPerJob"),
-    *("TresPerNode", "Gres", "TresPerTask", "NumTasks", "CPUsPerTask", "NumCPUs", "MinCPUsNode", "NumNodes"),
-    *("CpusPerTres", "OverSubscribe", "Nice", "Partition", "ReqThreads", "ReqCores", "NtasksPerNode"),
+    *(*_MEMORY_FIELDS, *_MEMORY_FIELDS, "TresPerJob", "TresPerNode", "Gres", "TresPerTask", "NumTasks", "CPUsPerTask"),
+    *("NumCPUs", "MinCPUsNode", "NumNodes", "CpusPerTres", "OverSubscribe", "Nice", "Partition", "ReqThreads"),
+    *("ReqCores", "NtasksPerNode"),
 )
+#: Options of which sbatch takes one only.
+_EXCLUSIVE = (
+    frozenset(_MEMORY),
+    frozenset(("cpus-per-task", "cpus-per-gpu", "tres-per-task")),
+    frozenset(("ntasks-per-gpu", "tres-per-task", "gpus-per-task", "gpus-per-socket")),
+    frozenset(("hint", "ntasks-per-core", "threads-per-core", "extra-node-info")),
+    frozenset(("gres", "gpus-per-node")),
+)
+#: Options that sbatch takes beside another one only.
+_NEEDED = {"gpus-per-task": "ntasks", "tres-per-task": "ntasks", "gpus-per-socket": "sockets-per-node"}
 _OPTION = re.compile(r"^\s+(?:-\w, )?--([a-z][a-z0-9-]*)(\[?=?\S*)", re.MULTILINE)
 _PAGE = "#!/bin/sh\n"
 _SLEEP = "exec sleep 600\n"
@@ -100,51 +113,60 @@ class Cases:
         values = Values(self.cluster, pick)
         user = pick.choice(self.users)
         lines: list[str] = []
-        argv = self._base(pick, user.account)
-        argv += self._some(pick, values, lines)
-        if pick.random() < 0.04:
-            argv += [":", *self._some(pick, values, [])]
+        changed = pick.random() < 0.55
+        some = self._some(pick, values, pick.choice((0, 1, 1, 2) if changed else (1, 2, 2, 3, 3, 4)))
+        argv = self._base(pick, user.account, {name for name, _ in some}) + self._written(pick, some, lines)
+        if pick.random() < 0.03:
+            argv += [":", *self._written(pick, self._some(pick, values, 1), [])]
         changes: list[Step] = []
-        if pick.random() < 0.4:
-            hold = pick.random() < 0.75
+        if changed:
+            hold = pick.random() < 0.85
             argv = ["--hold", *argv] if hold else argv
             changes = self._changes(pick, values, user.name, held=hold)
         script = _PAGE + "".join(f"{line}\n" for line in lines) + self._body(pick)
         submit = Step(user.name, ["sbatch", "--parsable", "-o", "/dev/null", *argv], script)
-        return Case(number, [submit, *changes], stay=pick.choice((1.0, 1.0, 1.0, 3.0, 15.0)))
+        return Case(number, [submit, *changes], stay=pick.choice((1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0, 15.0)))
 
-    def _base(self, pick: random.Random, account: str | None) -> list[str]:
-        """Return options with which most jobs can start."""
+    def _base(self, pick: random.Random, account: str | None, chosen: set[str]) -> list[str]:
+        """Return options with which most jobs can start, beside those that were chosen."""
         chance = pick.random()
+        argv = []
         if chance < 0.2:
             argv = ["-p", "overcap", "-A", "overcap"]
         elif chance < 0.9:
-            argv = ["-p", pick.choice(("debug", "short", "long", "user-overcap", str(account)))]
-        else:
-            argv = []
+            argv = ["-p", pick.choice(("debug", "short", "long", "long", "user-overcap", str(account)))]
         argv += ["-t", pick.choice(("60", "30", "120"))] if pick.random() < 0.8 else []
-        resources: tuple[list[str], ...] = (
-            [],
-            [],
-            ["--gpus=1"],
-            [f"--gres=gpu:{pick.choice((1, 1, 2))}"],
-            ["--gpus-per-node=1", "-N1"],
-            ["-n1", f"-c{pick.choice((1, 2, 4))}"],
-            ["-N1", f"-n{pick.choice((1, 2, 4))}"],
-            [f"--mem={pick.choice((1, 2, 4))}G"],
-        )
-        return argv + pick.choice(resources)
+        if chosen & {*_GPUS}:
+            return argv
+        nodes = [] if "nodes" in chosen else ["-N1"]
+        tasks = [] if "ntasks" in chosen else [f"-n{pick.choice((1, 2, 4))}"]
+        cpus = [] if chosen & {"cpus-per-task", "cpus-per-gpu"} else [f"-c{pick.choice((1, 2, 4))}"]
+        memory = [] if chosen & {*_MEMORY} else [f"--mem={pick.choice((1, 2, 4))}G"]
+        gpus = [["--gpus=1"], [f"--gres=gpu:{pick.choice((1, 1, 2))}"], ["--gpus-per-node=1", *nodes]]
+        return argv + pick.choice([[], *gpus, *gpus, cpus, nodes + tasks, memory])
 
-    def _some(self, pick: random.Random, values: Values, lines: list[str]) -> list[str]:
-        """Return some options; options that are written into the script are added to `lines` instead."""
-        count = pick.choice((0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 7))
-        argv = []
+    def _some(self, pick: random.Random, values: Values, count: int) -> list[tuple[str, str]]:
+        """Return the names and values of at most so many options; mostly such that sbatch takes together."""
+        some: list[tuple[str, str]] = []
+        known = [name for name in _RESOURCES if name in self.forms]
         for _ in range(count):
-            known = [name for name in _RESOURCES if name in self.forms]
-            name = pick.choice(known) if pick.random() < 0.75 else pick.choice(sorted(self.forms))
-            value = "" if name in _FLAGS else values.of_option(name, self.forms[name])
-            if f"{name}={value}" in self.without:
+            name = pick.choice(known) if pick.random() < 0.85 else pick.choice(sorted(self.forms))
+            excluded = any({name, other} <= group for group in _EXCLUSIVE for other, _ in some)
+            if excluded and pick.random() < 0.95:
                 continue
+            names = [name]
+            if (needed := _NEEDED.get(name)) in self.forms and needed not in dict(some) and pick.random() < 0.95:
+                names.append(needed)
+            for name in names:
+                value = "" if name in _FLAGS else values.of_option(name, self.forms[name])
+                if f"{name}={value}" not in self.without:
+                    some.append((name, value))
+        return some
+
+    def _written(self, pick: random.Random, some: list[tuple[str, str]], lines: list[str]) -> list[str]:
+        """Return options as words; options that are written into the script are added to `lines` instead."""
+        argv = []
+        for name, value in some:
             option = f"--{name}={value}" if value or name not in {*_FLAGS, "exclusive"} else f"--{name}"
             if pick.random() < 0.12 and "\n" not in option and "\0" not in option:
                 lines.append(f"#SBATCH {option}")
@@ -156,16 +178,16 @@ class Cases:
 
     def _changes(self, pick: random.Random, values: Values, user: str, *, held: bool) -> list[Step]:
         steps = []
-        for _ in range(pick.choice((1, 1, 1, 2, 3))):
+        for _ in range(pick.choice((1, 1, 2))):
             chance = pick.random()
-            if chance < 0.85:
+            if chance < 0.9:
                 change = ["scontrol", "update", "JobId=@JOB@"]
-                for _ in range(pick.choice((1, 1, 1, 2, 3))):
+                for _ in range(pick.choice((1, 1, 2))):
                     chance = pick.random()
                     name = (
                         pick.choice(_RESOURCE_FIELDS)
-                        if chance < 0.7
-                        else pick.choice(sorted(values.fields) if chance < 0.95 else self.other_fields)
+                        if chance < 0.8
+                        else pick.choice(sorted(values.fields) if chance < 0.96 else self.other_fields)
                     )
                     change.append(f"{name}={values.of_field(name)}")
             else:

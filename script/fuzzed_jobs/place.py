@@ -11,6 +11,7 @@ from pathlib import Path
 from fuzz_plugin import rendered
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.arbiter import SETTINGS, UNIT
 from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
 from gpupool.slurm.releases import Supported
@@ -27,6 +28,9 @@ function slurm_job_submit() return slurm.SUCCESS end
 function slurm_job_modify() return slurm.SUCCESS end
 return slurm.SUCCESS
 """
+_GUARD = f"{HOME}/arbiter/guard.py"
+#: Without bounds, the guard still corrects the nice values that wrapped.
+_NO_NICE = "\n\ndef wrapped(jobs):\n    return []\n"
 _FIELDS = r"""python3 - <<'END'
 import re
 data = open("/usr/bin/scontrol", "rb").read()
@@ -62,6 +66,7 @@ class Place:
             settings = json.loads(files[SETTINGS])
             settings.pop("bounds", None)
             files[SETTINGS] = json.dumps(settings)
+            files[_GUARD] += _NO_NICE
         if "plugin" in self.without:
             files[PLUGIN] = _NO_RULE
         elif self.plugin:

@@ -14,11 +14,15 @@ from .talk import Inside
 
 AT_ONCE = 80  # cases
 PATIENCE = 8.0  # seconds after which a case without a running job is cancelled
+HOPELESS = 3.0  # the same where every job of it waits for what will not come
 LONGEST = 40.0  # seconds after which every case is cancelled whose jobs hold no more than they may
 AGAIN = 10.0  # seconds after which a job is cancelled once more
 PROBE_EVERY = 12.0
 _MARK = "[gpupool-guard"
-_LAST = 6  # cases that are shown if slurmctld stops answering
+_NEVER = frozenset(
+    ("JobHeldUser", "JobHeldAdmin", "BadConstraints", "BeginTime", "Dependency", "DependencyNeverSatisfied", "Licenses")
+)
+_LAST = 6  # cases that are shown where slurmctld stops to answer
 
 
 @dataclass
@@ -178,7 +182,8 @@ class Run:
         done = [
             job.job for job in running if job.job not in wrong and clock - watched.seen[job.job] >= watched.case.stay
         ]
-        over = (not running and (age > PATIENCE or watched.held)) or age > LONGEST
+        patience = HOPELESS if all(job.reason in _NEVER for job in rows) else PATIENCE
+        over = (not running and (age > patience or watched.held)) or age > LONGEST
         if over and not any(job.job in wrong for job in rows):
             done.append(watched.job)
         return self._once(watched, done)

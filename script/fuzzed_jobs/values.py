@@ -7,14 +7,26 @@ from gpupool.cluster.model import Cluster
 
 Maker = Callable[[], str]
 
-#: Numbers at the ends of C's types, Slurm's NO_VAL (32, 16, 8 bits) and INFINITE with their neighbours, and text that
-# is no number.
-_EDGES = (
-    *("0", "0", "0", "-1", "1", "254", "255", "65533", "65534", "65534", "65535", "2147483645", "2147483647"),
-    *("2147483648", "4294967293", "4294967294", "4294967294", "4294967295", "9223372036854775807"),
-    *("18446744073709551614", "18446744073709551615", "1.5", "1e3", "0x10", "*", "", " 1", "x", "1-", "-"),
+#: Numbers at the ends of C's types and Slurm's NO_VAL and INFINITE of 8, 16, 32 and 64 bits, with their neighbours.
+# Each group is as likely as another one.
+_BOUNDS = (
+    ("0",),
+    ("-1", "1", "254", "255"),
+    ("65533", "65534", "65534", "65535"),
+    ("2147483645", "2147483647", "2147483648"),
+    ("4294967293", "4294967294", "4294967295"),
+    ("9223372036854775807", "18446744073709551614", "18446744073709551615"),
 )
-_SUFFIXES = ("", "", "K", "M", "G", "G", "T", "k", "MB", "P")
+#: The ends of the range that sbatch's manual gives for a nice value.
+_NICE = ("-2147483645", "2147483645")
+_NO_NUMBERS = ("1.5", "1e3", "0x10", "*", "", " 1", "x", "1-", "-")
+#: With another value, slurmd starts a login shell in a namespace, which a twin's container may not have: slurmd ends.
+_MADE_ONLY = frozenset(("export",))
+_GIBIBYTES = (1, 2, 4, 8, 12, 16, 24, 31, 32, 33, 40, 48, 64, 100, 128, 200, 240)
+_SUFFIXES = ("K", "M", "G", "T", "k", "MB", "P")
+# the chances of an odd text and of a bound, alike for all numbers and amounts; a suffix is one of the bounds
+_ODD, _BOUND = 0.02, 0.4
+_REPEATED, _OF_TWO = 0.18, 0.06
 
 
 class Values:
@@ -23,7 +35,7 @@ class Values:
     def __init__(self, cluster: Cluster, pick: random.Random) -> None:
         """Set the names, and the makers of values by option and by field."""
         self.cluster, self.pick = cluster, pick
-        self.types = [*cluster.gpu_types, "", "", "t4"]
+        self.types = [*cluster.gpu_types] * 2 + [""] * 6 + ["t4"]
         self.nodes = [node.slurm_name for node in cluster.having("compute")]
         self.options = self._options()
         self.fields = self._fields()
@@ -31,7 +43,7 @@ class Values:
     def of_option(self, name: str, form: str) -> str:
         """Return a value for an option; one without a maker gets a number or a text. `form` is from sbatch's help."""
         maker = self.options.get(name)
-        if maker and self.pick.random() < 0.97:
+        if maker and (name in _MADE_ONLY or self.pick.random() < 0.97):
             return maker()
         numeric = any(word in form.lower() for word in ("=n", "mb", "count", "min", "=s", "=c", "=t"))
         return self.number(1, 2, 4) if numeric == (self.pick.random() < 0.8) else self.text()
@@ -45,30 +57,37 @@ class Values:
         """Return a maker of one of these values."""
         return lambda: self.pick.choice(values)
 
-    def number(self, *usual: int) -> str:
-        """Return a usual number, or sometimes an edge or one with a suffix."""
+    def number(self, *usual: int, ends: tuple[str, ...] = ()) -> str:
+        """Return a usual number, or sometimes a bound or one with a suffix. `ends` are the bounds of this number."""
         chance = self.pick.random()
-        if chance < 0.75 and usual:
-            return str(self.pick.choice(usual))
-        if chance < 0.93:
-            return self.pick.choice(_EDGES)
-        return f"{self.pick.choice(usual or (1, 2, 64))}{self.pick.choice(_SUFFIXES)}"
+        if chance < _ODD:
+            return self.pick.choice(_NO_NUMBERS)
+        plain = str(self.pick.choice(usual or (1, 2, 64)))
+        if chance > _ODD + _BOUND:
+            return plain
+        if ends and self.pick.random() < 0.5:
+            return self.pick.choice(ends)
+        suffixed = tuple(plain + suffix for suffix in _SUFFIXES)
+        return self.pick.choice(self.pick.choice((*_BOUNDS, (f"{plain}K",), suffixed)))
 
     def count(self) -> str:
         """Return a small number of tasks, CPUs or nodes."""
-        return self.number(1, 1, 2, 3, 4, 8, 12, 16)
+        return self.number(1, 1, 2, 2, 3, 4, 8, 16)
+
+    def nice(self) -> str:
+        """Return a nice value."""
+        return self.number(0, 1, 100, -100, 100_000, ends=_NICE)
 
     def memory(self) -> str:
         """Return an amount of memory, with or without a unit."""
-        chance = self.pick.random()
-        if chance < 0.15:
-            return self.pick.choice(_EDGES)
-        usual = self.pick.choice((1, 2, 4, 8, 12, 16, 24, 31, 32, 33, 40, 48, 64, 100, 128, 200, 240))
-        if chance < 0.6:
-            return f"{usual}G"
-        if chance < 0.8:
-            return str(usual * self.pick.choice((64, 512, 1024)))
-        return f"{usual}{self.pick.choice(_SUFFIXES)}"
+        if self.pick.random() < _ODD + _BOUND:
+            return self.number(*_GIBIBYTES)
+        amount = self.pick.choice(_GIBIBYTES)
+        return f"{amount}G" if self.pick.random() < 0.7 else str(amount * self.pick.choice((512, 1024)))
+
+    def megabytes(self) -> str:
+        """Return an amount of memory for a field that takes a number only."""
+        return self.number(*(amount * 1024 for amount in _GIBIBYTES), 64, 512)
 
     def time(self) -> str:
         """Return a time limit."""
@@ -80,20 +99,20 @@ class Values:
 
     def gres(self) -> str:
         """Return GPUs as `--gres` takes them, sometimes with other resources."""
-        prefix = self.pick.choice(("gpu", "gpu", "gpu", "gres/gpu", "gres:gpu"))
+        prefix = self.pick.choice((*["gpu"] * 18, "gres/gpu", "gres:gpu"))
         text = self._listed(lambda kind, count: ":".join(word for word in (prefix, kind, count) if word))
-        return self.pick.choice((*[text] * 8, f"{text},shard:1", f"cpu=2,{text}", "none", f"{text}*2"))
+        return self.pick.choice((*[text] * 25, f"{text},shard:1", f"cpu=2,{text}", "none", f"{text}*2"))
 
     def tres(self) -> str:
         """Return GPUs as the Tres fields of a job take them."""
         sign = self.pick.choice((":", "=", ":"))
         text = self._listed(lambda kind, count: "gres/gpu" + (f":{kind}" if kind else "") + sign + (count or "1"))
-        return self.pick.choice((*[text] * 6, f"cpu=2,{text}", f"cpu:{self.count()}", f"mem={self.memory()}", ""))
+        return self.pick.choice((*[text] * 12, f"cpu=2,{text}", f"cpu:{self.count()}", f"mem={self.memory()}", ""))
 
     def per_gpu(self, amount: Maker) -> str:
         """Return an amount for each GPU as the fields take it."""
-        word = self.pick.choice(("gres/gpu", "gres/gpu", "gres:gpu", "gpu"))
-        return f"{word}{self.pick.choice('::=')}{amount()}"
+        word, sign = self.pick.choice((*["gres/gpu"] * 8, "gres:gpu", "gpu")), self.pick.choice("::=")
+        return self._repeated(lambda: f"{word}{sign}{amount()}")
 
     def hosts(self) -> str:
         """Return a list of nodes."""
@@ -138,14 +157,14 @@ class Values:
         return kind if kind == "singleton" else f"{kind}:{job}"
 
     def _listed(self, word: Callable[[str, str], str]) -> str:
-        kind, count = self.pick.choice(self.types), self.number(1, 1, 1, 2, 2, 4, 8)
-        first = word(kind, count)
-        chance = self.pick.random()
-        if chance < 0.8:
-            return first
-        if chance < 0.92:
-            return ",".join([first] * self.pick.choice((2, 2, 3, 8)))
-        return f"{first},{word(self.pick.choice(self.types), self.number(1, 2))}"
+        kind = self.pick.choice(self.types)
+        if self.pick.random() < _OF_TWO:
+            return ",".join(word(kind, self.number(1, 2)) for kind in (kind, self.pick.choice(self.types)))
+        return self._repeated(lambda: word(kind, self.number(1, 1, 1, 2, 2, 4)))
+
+    def _repeated(self, word: Maker) -> str:
+        """Return a word, sometimes the same word several times in a list."""
+        return ",".join([word()] * (self.pick.choice((2, 2, 3, 8)) if self.pick.random() < _REPEATED else 1))
 
     def _options(self) -> Mapping[str, Maker]:
         accounts, partitions = self.named(*self.cluster.accounts), self.named(*self.cluster.partitions)
@@ -159,11 +178,9 @@ class Values:
             **dict.fromkeys(("sockets-per-node", "cores-per-socket", "threads-per-core"), self.count),
             **dict.fromkeys(("core-spec", "thread-spec", "requeue-count"), self.count),
             "nodes": lambda: self.pick.choice((self.number(1, 1, 2, 3), "1-2", "1-4", "2-1", "0-1", "1,2")),
-            "extra-node-info": self.one_of("1", "1:4", "*:*:1", "1:16:1", "1-2:2", "0", "-1"),
-            "gres-flags": self.one_of(
-                "enforce-binding", "enforce-binding", "disable-binding", "multiple-tasks-per-sharing", "x"
-            ),
-            "exclusive": self.one_of("", "", "", "user", "mcs", "topo", "x"),
+            "extra-node-info": self.one_of("1", "1:4", "*:*:1", "1:16:1", "1-2:2", "*:2", "0", "-1"),
+            "gres-flags": self.one_of(*["enforce-binding", "disable-binding", "multiple-tasks-per-sharing"] * 3, "x"),
+            "exclusive": self.one_of(*["", "user"] * 3, "mcs", "topo", "x"),
             "distribution": self.one_of("block", "cyclic", "plane=4", "arbitrary", "block:cyclic", "pack", "nopack"),
             "hint": self.one_of("compute_bound", "memory_bound", "nomultithread", "multithread", "help"),
             "account": accounts,
@@ -175,7 +192,7 @@ class Values:
             **dict.fromkeys(("begin", "deadline"), self.date),
             **dict.fromkeys(("nodelist", "exclude"), self.hosts),
             **dict.fromkeys(("constraint", "prefer", "cluster-constraint"), self.feature),
-            **dict.fromkeys(("nice", "priority"), lambda: self.number(0, 1, 100, -100, 100_000)),
+            **dict.fromkeys(("nice", "priority"), self.nice),
             "tmp": self.memory,
             "signal": self.one_of("USR1", "B:USR1@10", "R:KILL", "9@0", "STOP@65535", "x"),
             "switches": self.one_of("1", "1@10", "0", "-1", "4294967295@1"),
@@ -184,7 +201,6 @@ class Values:
             "profile": self.one_of("all", "none", "task"),
             "cpu-freq": self.one_of("low", "high", "1-2:performance", "x"),
             "oom-kill-step": self.one_of("0", "1"),
-            # for other values slurmd starts a login shell in a namespace, and ends: a twin's container may have none
             "export": self.one_of("ALL", "all"),
             "output": self.one_of("/dev/null", "%j.out", "none/x", "/dev/full"),
             "clusters": self.one_of("fuzz", "all", "other"),
@@ -197,9 +213,9 @@ class Values:
 
     def _fields(self) -> Mapping[str, Maker]:
         of = self.options
-        yes = self.one_of("yes", "no", "0", "1", "-1", "65534")
+        yes = self.one_of(*["yes", "no", "0", "1"] * 2, "-1", "65534")
         return {
-            **dict.fromkeys(("MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode"), self.memory),
+            **dict.fromkeys(("MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode"), self.megabytes),
             **dict.fromkeys(("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask"), self.tres),
             "Gres": self.gres,
             "MemPerTres": lambda: self.per_gpu(self.memory),
