@@ -56,7 +56,7 @@ def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
 
 
 def _count_anew(controller: Controller, nodes: "Sequence[Node]") -> None:
-    """Restart Slurm's idle time of these nodes, as far as they are idle; others are not changed."""
+    """Restart the idle time that Slurm counts, for each of these nodes that is idle."""
     states = _states(controller, nodes)
     names = [node.slurm_name for node in nodes]
     idle = [name for name in names if (state := states.get(name)) and state.flags == {"IDLE", "CLOUD"}]
@@ -70,7 +70,7 @@ def _elastic(target: Target, names: Collection[str] | None) -> "list[Node]":
 
 
 def _answers(controller: Controller, node: str) -> bool:
-    """Return whether the controller gets an answer from the node's SSH server: with jumps, only SSH leads there."""
+    """Return whether the node's SSH server answers; no other port can be reached through jumps."""
     try:
         controller.host_keys(node, seconds=_ANSWER_SECONDS)
     except NoAnswerError:
@@ -79,7 +79,7 @@ def _answers(controller: Controller, node: str) -> bool:
 
 
 def _states(controller: Controller, nodes: "Sequence[Node]") -> dict[str, NodeState]:
-    """Return the nodes by their names in Slurm; {} if no slurmctld answers."""
+    """Return the states of the nodes by their names in Slurm; {} if no slurmctld answers."""
     try:
         return read(controller.ask("scontrol", "show", "node", fold_set(node.slurm_name for node in nodes)))
     except (NoAnswerError, RefusedError):

@@ -12,7 +12,7 @@ def folder() -> Path:
 
 
 def safe_folder(name: str) -> Path | None:
-    """Return a folder in the cache for code, which only this user can write; None if that is not possible."""
+    """Return a cache folder for code, which only this user can write; None if there cannot be one."""
     try:
         path = folder() / name
         path.mkdir(mode=0o700, exist_ok=True)

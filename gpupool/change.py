@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Aspect:
-    """One property of an item, wanted and actual: `PRESENT` or `ABSENT`, or a value. Without a name: the item itself.
+    """One property of an item, or the item itself if `name` is empty: its wanted and its actual value.
 
     `note` is shown instead of the two values, `diff` is the unified diff of a text. `follows`: the property differs
     only because of another change in the same plan.
@@ -50,7 +50,7 @@ class Aspect:
 class Change:
     """One item of a node that differs from its wanted state, with its properties.
 
-    `act` is the verb if the item itself does not change ("restart"). `refused`: gpupool will not make this change.
+    `act` is the verb if the item itself does not change ("restart"). `refused`: gpupool does not make this change.
     `step` is the operation ("Role | Operation"), `effect` the effect of the change on daemons and jobs.
     """
 
@@ -83,7 +83,7 @@ class Change:
         return ", ".join(dict.fromkeys(_pair(each.name, each.actual) for each in self.aspects))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the change as plain JSON types, without `gpupool.wording`."""
+        """Return the change as plain JSON types, without its diff."""
         return {
             "operation": self.operation,
             "kind": str(self.kind),

@@ -27,7 +27,7 @@ class Reason:
 
 
 def marked(reason: Reason) -> str:
-    """Return the line with the reason of a failed command: the last but one of its standard error."""
+    """Return the line with the reason of a failed command, to print as the last but one of its standard error."""
     return f"{_MARK} {reason.code} {reason.item}".rstrip()
 
 

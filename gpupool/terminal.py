@@ -32,7 +32,7 @@ def styled(*parts: str | tuple[str, str]) -> "Text":
 
 
 class Screen:
-    """Standard output, or standard error, for people; its console is made at the first use."""
+    """Standard output, or standard error, for people; its console is created at the first use."""
 
     def __init__(self, **console_options: Any) -> None:
         self._console_options = console_options

@@ -1,4 +1,4 @@
-"""Facts of every node: valid names and fields of passwd in Debian, systemd's folder, and paths."""
+"""Constants of every node: valid names and fields of passwd in Debian, systemd's folder, and paths."""
 
 import re
 

@@ -57,7 +57,7 @@ class Mount:
     """One mount: `options` as in fstab(5), `units` are its unit files of systemd.
 
     With `automount` it is mounted at the first access. `timeout` is the number of seconds to wait for the server; 0
-    without limit, for a mount that a service needs to start.
+    means no limit, for a mount that a service needs at its start.
     """
 
     path: str
@@ -114,7 +114,7 @@ class Pool:
 class Dataset:
     """A ZFS dataset that is mounted at `mountpoint` (None: inherited from its parent).
 
-    Sizes in `properties` are bytes, or such as 1M; other properties are inherited, or keep a value set by hand.
+    Sizes in `properties` are bytes, or texts such as 1M; other properties are inherited, or keep a value set by hand.
     Quotas are bytes by uid and by gid, `user_files` the maximum number of files by uid; `snapshots` is the number of
     kept snapshots by kind (hourly, daily, weekly, monthly).
     """

@@ -88,7 +88,7 @@ def _say(message: str, style: str) -> None:
 
 @contextmanager
 def _terminable() -> Iterator[list[int]]:
-    """Make SIGTERM end a command as Ctrl-C does; the list contains the signal after that."""
+    """Make SIGTERM end a command as Ctrl-C does; the yielded list gets the signal's number."""
     seen: list[int] = []
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from gpupool import __version__
 
-#: Command to the first paragraph of its help, so that a list of commands imports none of them.
+#: The first paragraph of each command's help, so that `gpupool --help` imports no command.
 COMMANDS: Mapping[str, str] = {
     "check": "Report every problem in an inventory. Exit code 2 if it has errors.",
     "explain": "Show the effective settings of a node, partition or account, with the inventory line that sets each "
@@ -57,7 +57,7 @@ def imported(name: str) -> TyperCommand | TyperGroup:
 
 
 def _leave_words(command: Any) -> None:
-    """Do not convert the arguments of a line that is being completed: typer would import pydantic for their types."""
+    """Keep the arguments of a line that is being completed as text: typer would import pydantic to convert them."""
     parse = command.parse_args
 
     def parse_args(ctx: Any, args: list[str]) -> Any:

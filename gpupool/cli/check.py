@@ -1,4 +1,4 @@
-"""`gpupool check`: every complaint about an inventory at once."""
+"""`gpupool check`: report all problems of an inventory."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-# a shell waits at each key, so only the entries of `nodes` are read, not the whole inventory
+# the shell waits for a completion, so only files with the key `nodes` are read
 _NODES = re.compile(r"^([\"']?)nodes\1\s*:", re.MULTILINE)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def door_and_original(inventory: Path, on: str, command: str) -> "tuple[Door, Original]":
-    """Load an inventory, print its target, and return the command's door and the inventory's text, for edits."""
+    """Load an inventory, print its target, and return the command's `Door` and the inventory's text, for edits."""
     from gpupool.joining.written import opened
 
     original = opened(inventory)

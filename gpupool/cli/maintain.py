@@ -103,7 +103,7 @@ def _seconds(wait: str | None) -> float | None:
 
 
 def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:
-    """Print the phase of each node, and how much of its property each lab may lack meanwhile."""
+    """Print the phase of each node, and how many of its resources each lab may lack at once."""
     for name, step in ready.progress.items():
         stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
     if not any(step.phase == "waiting" for step in ready.progress.values()):

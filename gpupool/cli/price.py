@@ -29,7 +29,7 @@ def summary(report: Report) -> list[str]:
 
 
 def jobs(report: Report) -> list[str]:
-    """Return a line for each node with jobs that delay its change or would end, by id and user."""
+    """Return a line for each node with jobs that delay its change, or that its change would end; with id and user."""
     return [f"{name}: {', '.join(host.effect.jobs)}" for name, host in report.hosts.items() if host.effect.jobs]
 
 

@@ -16,7 +16,7 @@ MANY = 60
 
 
 def announced_door(inventory: Path, on: str, command: str) -> Door:
-    """Load the inventory, print the target first, and return the door through which the command runs its deploys."""
+    """Load the inventory, print its target, and return the `Door` that runs the command's deploys."""
     return Door(find_target(inventory, on), command, stderr).announced()
 
 
@@ -45,7 +45,7 @@ def run(door: Door, *, execute: bool, limit: str | None, log: Path | None = None
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
     """Print each change once, with its nodes and its diff.
 
-    If there are more changes than fit on two screens, print their number by step instead.
+    If there are more than `MANY` changes, print their number by step instead.
     """
     groups = report.grouped
     if len(groups) > MANY:
@@ -132,7 +132,7 @@ def applied(report: Report) -> str:
 
 
 def end_badly(report: Report) -> None:
-    """Exit like Ctrl-C if the run was stopped, and with 1 if a node failed."""
+    """Raise KeyboardInterrupt if Ctrl-C stopped the run; exit with 1 if a node failed."""
     report.ensure_not_interrupted()
     if not report.ok:
         raise SystemExit(1)

@@ -32,7 +32,7 @@ def wanted(
 
     `vm` names the nodes that are virtual machines; None keeps the choice of an existing testbed.
     """
-    # Imported here: most commands of a testbed do not load an inventory, which takes long.
+    # Imported here, because most commands of a testbed load no inventory, and the import is slow.
     from gpupool.cluster.load import load
     from gpupool.testbed import host, overlay
     from gpupool.testbed.vm import choice as vm_choice

@@ -20,7 +20,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     names = chosen(target, limit) or {node.name for node in target.nodes}
     resting = asleep(target, names)
     outcomes = checked(target, names - {*resting})
-    # a node that was switched off meanwhile has not failed
+    # a node that Slurm powered down during the checks has not failed
     resting = (*resting, *asleep(target, {outcome.node for outcome in outcomes if not outcome.ok}))
     outcomes = [outcome for outcome in outcomes if outcome.node not in resting]
     if as_json:

@@ -1,4 +1,4 @@
-"""The differences of a cluster: of files and daemons from a plan, of slurmctld, and of the hardware."""
+"""Find the differences from the inventory: the changes of a plan, keys in slurmctld, and GPU device files."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
 
 @dataclass(frozen=True)
 class Drift:
-    """All differences, in inventory order, and `trouble`: why a node could not be read, by node."""
+    """All differences in inventory order; `trouble` has the reason for each node that could not be read."""
 
     differences: tuple[Difference, ...]
     trouble: Mapping[str, str]
@@ -95,7 +95,7 @@ def _files(node: Node) -> list[str]:
 
 
 def _hardware(node: Node, known: list[Difference], present: Collection[str]) -> list[Difference]:
-    """Return a row for missing or surplus GPUs, unless the plan has one already (stand-ins in a testbed)."""
+    """Return a row for missing or surplus GPUs; none if the plan already has a hardware row, as in a testbed."""
     wanted = _files(node)
     missing = [path for path in wanted if path not in present]
     more = [path for path in present if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []

@@ -9,7 +9,7 @@ from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
 from gpupool.whole import put
 
-#: All kinds of differences: each is written, also with the count 0.
+#: All kinds of differences; each kind is written, even with the count 0.
 KINDS = tuple(map(str, Kind))
 
 

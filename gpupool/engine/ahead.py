@@ -7,12 +7,12 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.script import END, Question, killed_after, whole
 
-#: The node reads the whole script from standard input before it answers: as an argument it would be too long.
+#: Reads a whole script from standard input, then runs it: the script is too long for an argument.
 READ = 'eval "$(cat)"'
 
 
 class Batch:
-    """Questions by any key, as one `script` that `command` reads; killed on the node after `limit` seconds.
+    """Questions, each with a key, as one `script` that `command` reads; killed on the node after `limit` seconds.
 
     Questions without an answer are missing in `answers`, and must be asked separately.
     """
@@ -43,7 +43,7 @@ class Batch:
 
 
 def _parts(questions: Mapping[str, Question]) -> Iterator[tuple[Question, dict[str, Question]]]:
-    """Return each question to send (several may be merged into one), and the questions that it answers."""
+    """Yield each question to send (several may be merged into one), and the original questions that it answers."""
     alike: dict[object, dict[str, Question]] = {}
     for key, question in questions.items():
         kind = (question.text, question.limit) if question.joint else key

@@ -1,7 +1,7 @@
 """Notice a node that stops answering while a command runs on it.
 
-The kernel of a machine whose disk or memory hangs still acknowledges TCP, so that no keepalive notices, and some
-commands take an hour. So the node regularly has to run a small command on the same connection.
+If the disk or memory of a machine hangs, its kernel still acknowledges TCP, so no keepalive fails; and some
+commands take an hour, so no time limit helps. So the node regularly runs a small command on the same connection.
 """
 
 import contextlib

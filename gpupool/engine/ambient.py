@@ -36,7 +36,7 @@ def command_line(state: PoolState) -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Make Ctrl-C raise KeyboardInterrupt in the code within, not (with a traceback) in the greenlet that runs."""
+    """Make Ctrl-C raise KeyboardInterrupt in the greenlet of this context, not in any greenlet that happens to run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

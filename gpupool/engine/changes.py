@@ -11,7 +11,7 @@ from gpupool.operations import diffs
 
 
 def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
-    """Return a host's changes, and the effects of changes that are not made before nodes are drained."""
+    """Return a host's changes, and the effects of changes that wait until nodes are drained."""
     effects = diffs.effects(track.host)
     changes = tuple(replace(change, effect=effects.pop(change.name, NOTHING)) for change in _changed(state, track))
     return changes, tuple(effect for effect in effects.values() if effect.waits)

@@ -25,7 +25,7 @@ def how_far_off(ahead: float) -> str:
 def fault(clock: float, began: float, ended: float) -> str:
     """Return the message about a clock that a node read between `began` and `ended`, or "" if it is right.
 
-    All in seconds since 1970. The answer of a slow node makes no clock wrong.
+    All three are in seconds since 1970. A slow answer does not count as a wrong clock.
     """
     ahead = clock - ended if clock > ended else min(clock - began, 0.0)
     return how_far_off(ahead) if abs(ahead) > MOST_SECONDS else ""

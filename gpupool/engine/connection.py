@@ -17,7 +17,7 @@ from gpupool.engine.ssh import PoolSSH
 from gpupool.engine.tracks import Tracks
 from gpupool.reasons import Code, Reason
 
-# A handshake takes tens of milliseconds of this one thread: with more at once, nodes would time out.
+# A handshake occupies the only thread for tens of milliseconds: with more at once, some would time out.
 CONNECTING = 32
 CLOSE_SECONDS = 5
 
@@ -45,7 +45,7 @@ def _connect(tracks: Tracks, track: Track) -> None:
 def greet(tracks: Tracks, lock: bool) -> None:
     """Compare the clocks of nodes; with `lock`, lock all of them, or fail all if another run has locked one."""
     reached = [track for track in tracks.active() if isinstance(track.host.connector, PoolSSH)]
-    # The first node alone: of two runs that begin at the same moment, one gets all nodes and the other none.
+    # The first node is locked alone, so that of two simultaneous runs one gets all nodes and the other none.
     for some in (reached[:1], reached[1:]):
         tracks.each(CONNECTING, partial(_greet, tracks, lock), some)
         if lock and any(track.greeting and track.greeting.busy for track in some):

@@ -1,8 +1,8 @@
 """One run over many nodes: connect, prepare and, for an apply, execute; a failure stops only its node.
 
 Operations are ordered by their call site in the deploy, as by pyinfra's command line, so that nodes with different
-roles run the same step at the same time. So a deploy must not call roles in a plain loop: all would have one call
-site, and pyinfra would take unrelated operations for one. Write one call per line, or use `host.loop`.
+roles run the same step at the same time. A deploy must not call roles in a plain loop: all would have one call
+site, and pyinfra would treat unrelated operations as one. Write one call per line, or use `host.loop`.
 """
 
 import gpupool.engine.patched  # noqa: F401, I001  (before all that opens a socket)

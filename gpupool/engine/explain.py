@@ -15,7 +15,7 @@ from pyinfra.api.exceptions import ConnectError, PyinfraError
 from gpupool import terminal
 from gpupool.errors import GpupoolError
 
-LONGEST = 4000  # characters of one reason; so many because one operation can list many items that it refuses
+LONGEST = 4000  # characters of one reason: an operation may list many items that it refuses
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERRNO = {
     errno.ECONNREFUSED: "connection refused",
@@ -46,7 +46,7 @@ def last_line(lines: Iterable[str]) -> str | None:
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
-    """Return why a node cannot be reached; `error` is of pyinfra, paramiko or a socket."""
+    """Return why a node cannot be reached; pyinfra, paramiko or a socket raised `error`."""
     cause = error
     if isinstance(error, ConnectError):
         cause = error.__cause__ or error.__context__ or error

@@ -58,7 +58,7 @@ class Track:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Add the time within to `seconds`; earlier failures are forgotten."""
+        """Forget earlier failures, and add the duration of the context to `seconds`."""
         self.heard.error = self.session.failure = self.session.reason = None
         began = time.monotonic()
         try:

@@ -48,7 +48,7 @@ class Lock:
     def __init__(self, channel: Channel, lost: Callable[[], None]) -> None:
         self._channel = channel
         self._released = False
-        self._sending = BoundedSemaphore(1)  # a beat within a line would split it
+        self._sending = BoundedSemaphore(1)  # without it, a beat could split a line
         self._beating = gevent.spawn(self._beat, lost)
 
     def _beat(self, lost: Callable[[], None]) -> None:

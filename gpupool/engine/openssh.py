@@ -41,7 +41,7 @@ class PortConnection:
     """A connection to the port of a node, through jumps if there are any."""
 
     def __init__(self, options: Settings, configuration: Sequence[str], seconds: float) -> None:
-        """Connect; OSError if that fails. `configuration` are the options of `ssh` with its configuration file."""
+        """Connect; OSError if that fails. `configuration` is the option `-F` of `ssh`, and its file."""
         address, port = options["hostname"][0], options["port"][0]
         command = _jump(options, configuration, address, port)
         self._process: subprocess.Popen[bytes] | None = None
@@ -102,7 +102,7 @@ class Client(SSHClient):
     def _log_in(self, options: Settings, seconds: float) -> None:
         assert self.connection
         alias = options.get("hostkeyalias")
-        # known_hosts has the port with a host name, if it is not 22, but never with an alias
+        # an entry in known_hosts has the port (if it is not 22) with a host name, but never with an alias
         name, port = (alias[0], 22) if alias else (options["hostname"][0], int(options["port"][0]))
         files = [str(path) for value in options.get("identityfile", ()) if (path := _path(value)).is_file()]
         certificates = [str(_path(value)) for value in options.get("certificatefile", ())]

@@ -20,7 +20,7 @@ from gpupool.engine.explain import plain
 if TYPE_CHECKING:
     from pyinfra.api import Host
 
-# Not written to the log: these lines are frequent, or contain arguments of operations, such as whole files.
+# These lines are not logged, because they are frequent or contain arguments of operations, such as whole files.
 _UNWANTED = ("Starting operation", "Starting nested", "--> Starting")
 
 
@@ -42,7 +42,7 @@ class Recorder(logging.Handler):
         self.log_failure: str | None = None  # why the log is incomplete
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record and keep its diff or exception; after an error of the log file, the run goes on without it."""
+        """Write a record and keep its diff or exception; if the log cannot be written, the run continues without it."""
         text = plain(record.getMessage())
         host = ctx_host.get()
         heard = self._heard.get(host) if host is not None else None

@@ -82,7 +82,7 @@ class HostReport:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a run: every node of it, in inventory order.
+    """The result of a run, with the result of each node in inventory order.
 
     `interrupted`: Ctrl-C ended the run. `log_failure`: why the log is incomplete. `asleep`: nodes that were skipped
     because they are powered down.

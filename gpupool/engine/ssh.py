@@ -30,7 +30,7 @@ _PUT = shell_file(__package__, "put.sh")
 
 
 class PoolSSH(SSHConnector):
-    """gpupool's connector: host keys are checked unless `ssh_strict_host_key_checking` is set, names have no prefix."""
+    """gpupool's connector: it checks host keys by default, and the name of a host has no prefix."""
 
     data_meta: ClassVar[dict[str, DataMeta]] = {  # type: ignore[misc]  # pyinfra declares it without ClassVar
         **SSHConnector.data_meta,

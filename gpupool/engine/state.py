@@ -19,7 +19,7 @@ class FactFailedError(FactError):
 
 
 class PoolState(State):
-    """The state of one run; `drive` marks failed hosts, not pyinfra."""
+    """The state of one run; `Tracks`, not pyinfra, marks hosts as failed."""
 
     on_prepared: Callable[[Host, str], None] | None = None
     sessions: Mapping[Host, Session]
@@ -55,7 +55,7 @@ class PoolState(State):
         return self.names.get((host.name, op_hash)) or min(self.op_meta[op_hash].names)
 
     def unfinished(self, host: Host) -> str | None:
-        """Return the name of the operation that raised while it was evaluated: it has no data yet; None without one."""
+        """Return the name of the operation that raised during its evaluation (it has no data yet); None without one."""
         op_hash = host.op_hash_order[-1] if host.op_hash_order else None
         if op_hash is None or op_hash in self.ops[host] or op_hash not in self.op_meta:
             return None

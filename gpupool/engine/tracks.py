@@ -1,4 +1,4 @@
-"""The hosts of a run together: work on many of them in parallel, and the failure of one of them."""
+"""All hosts of a run: do work on many of them in parallel, and mark a host as failed."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -80,7 +80,7 @@ class Tracks:
 
     @contextmanager
     def failing(self, track: Track, operation: Callable[[], str | None]) -> Iterator[None]:
-        """End the host if the code within raises, also SystemExit; `operation` returns the operation that raised."""
+        """Mark the host as failed if the code within raises, also SystemExit; `operation` names what raised."""
         try:
             yield
         except (Exception, SystemExit) as error:
@@ -89,7 +89,7 @@ class Tracks:
             self.fail(track, f"{name}: {text}" if name else text, track.reason_of(error))
 
     def fail(self, track: Track, text: str, code: Reason = FAILED) -> None:
-        """End the work on a host with the text and the code of its failure; after Ctrl-C, nothing is a failure."""
+        """Mark a host as failed, with the text and the code of the failure; after Ctrl-C, do nothing."""
         if self.interrupted:
             return
         track.reason = code

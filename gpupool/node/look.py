@@ -1,7 +1,7 @@
 """The result of `look.sh` on a node as data, for acceptance and verify.
 
-Other checks remain separate, because they answer other questions. `programs/health` runs on the node every few minutes:
-a hanging mount may block one process there in total, not one for each check, and the kernel knows whether the clock is
+Other checks remain separate, because they answer other questions. `programs/health` runs on the node every few minutes,
+so a hanging mount may block only one process in total, not one for each check; and the kernel knows if the clock is
 synchronised. The facts of a plan check hundreds of mounts in one command, each with its own time limit, and distinguish
 a missing mount from a dead one (`mounts_alive.sh`); `drift` needs surplus device files, too (`Devices`).
 `upkeep/gpu_probe.py` uses the GPUs in a job. Only `programs/gpus` checks the models of GPUs and their driver: this

@@ -10,7 +10,7 @@ def question(name: str) -> str:
 
 
 def complaint(name: str, answer: str) -> str:
-    """Return the problem of a service, or "": it is inactive, has ended within the last hour, or reports `unwell`."""
+    """Return the problem of a service (inactive, ended within the last hour, or reports `unwell`); "" without one."""
     shown = _shown(answer)
     state = shown.get("ActiveState", "")
     if state != "active":

@@ -31,7 +31,7 @@ def run(command: Sequence[str], data: bytes, seconds: float, most: int) -> "subp
 
 
 def _exchanged(process: "subprocess.Popen[bytes]", data: bytes, until: float, most: int) -> tuple[bytes, bytes]:
-    """Write all data and read both outputs to their ends, or until the monotonic time `until`."""
+    """Write all data and read both outputs to their ends; TimeoutExpired at the monotonic time `until`."""
     streams = (process.stdin, process.stdout, process.stderr)
     stdin, stdout, stderr = (stream.fileno() for stream in streams if stream)
     os.set_blocking(stdin, False)

@@ -40,7 +40,7 @@ Host *
   ForwardAgent no
   ForwardX11 no
 """
-# `canonical` is true when the files are read for the second time: so all values of the admin come before these.
+# `Match canonical` applies only when the files are read a second time, so all values of the admin precede these.
 # SendEnv: commands on nodes must not get the admin's locale.
 _DEFAULTS = f"""\
 Match canonical

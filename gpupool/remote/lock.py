@@ -33,7 +33,7 @@ class Reply:
 
 
 def command(act: Literal["lock", "look"], path: str, log: str = "") -> list[str]:
-    """Return the command that holds the lock at a path on a node, or only reads it; it writes its input to the log."""
+    """Return the command that holds or reads the lock at a path on a node; the holder appends its input to `log`."""
     owner = f"{time.time():.0f} {whoami()}"
     return ["bash", "-c", _SCRIPT.strip(), "gpupool", act, path, owner, str(LEASE_SECONDS), str(WAIT_SECONDS), log]
 

@@ -21,7 +21,7 @@ SECONDS = 60.0  # for a command, by default
 _CONNECTING = config.CONNECT_SECONDS + 10.0  # OpenSSH gives up before that
 _SSH_FAILED = 255  # the exit status of ssh itself
 _TIMED_OUT = (124, 137)  # the exit statuses of timeout
-_PERSIST_SECONDS = 60  # after the last command of a shared connection, if gpupool was killed
+_PERSIST_SECONDS = 60  # from the last command on a shared connection to its end, if gpupool was killed
 _LONGEST_SOCKET = 80  # bytes of a path; the system accepts 104, and OpenSSH temporarily appends 17
 
 
@@ -187,7 +187,7 @@ class Nodes:
         return Answer(done.returncode, out, done.stderr)
 
     def _reason(self, node: str) -> str:
-        """Return why a node cannot be reached, by a new connection: for a shared one, OpenSSH drops errors of jumps."""
+        """Return why a new connection to a node fails: for a shared connection, OpenSSH drops errors of jumps."""
         try:
             self.host_keys(node)
         except NoAnswerError as error:

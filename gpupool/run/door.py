@@ -70,7 +70,7 @@ class Door:
         return replace(report, asleep=resting)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
-        """Run steps on machines by address, in the inventory or not, without changing anything, as in a plan."""
+        """Run steps as in a plan, without changes, on machines by address; the inventory need not have them."""
         hosts = [
             NodeHost(name, (), {**self.target.ssh, "ssh_hostname": address}) for name, address in addresses.items()
         ]

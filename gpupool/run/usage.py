@@ -29,7 +29,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Uncounted:
-    """A directory without a file after the last count, by the users' path; its owner, and why."""
+    """A directory for which the last count wrote no file, by the users' path: its node, its owner, and the reason."""
 
     path: str
     node: str

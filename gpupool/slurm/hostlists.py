@@ -119,7 +119,7 @@ def _numbers(ranges: list[_Range]) -> list[str]:
 def _append(ranges: list[_Range], number: str) -> None:
     first, last = ranges[-1]
     follows = number == f"{int(last) + 1:0{len(first)}}"
-    # a range whose first number has zeros before it has numbers of one length
+    # if the first number of a range has leading zeros, all its numbers have the same length
     if follows and not (first != "0" and first[0] == "0" and len(number) > len(first)):
         ranges[-1] = (first, number)
     else:

@@ -25,7 +25,7 @@ _COLUMNS = {
 class Job:
     """A job, a task of an array, or the pending tasks of an array, with the requested columns of squeue.
 
-    `nodes` are allocated, `needs` were requested by name. `ends` is such as `2026-11-23T16:00:00`, or "" for a job
+    `nodes` are allocated, `needs` were requested by name. `ends` has the form `2026-11-23T16:00:00`; "" for a job
     without a time limit. `limit` is the time limit in Slurm's form (`times.seconds`).
     """
 
@@ -157,5 +157,5 @@ class Entry:
 
 
 def entries(answer: str) -> list[Entry]:
-    """Return the jobs in the output of `squeue --json`; ValueError, KeyError, TypeError or AttributeError else."""
+    """Return the jobs of `squeue --json`; ValueError, KeyError, TypeError or AttributeError for other text."""
     return [Entry(dict(job)) for job in json.loads(answer)["jobs"]]

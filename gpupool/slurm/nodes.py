@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpupool.slurm import records, tres
 
-#: Begins the reason of each drain by gpupool; the work is next, such as maintain or health.
+#: The beginning of the reason of each drain by gpupool; the work follows, such as maintain or health.
 OURS = "gpupool: "
 _FREE = {
     "OS": ("RealMemory",),  # text of the node's kernel
@@ -69,7 +69,7 @@ class NodeState:
 
     @property
     def is_bad(self) -> bool:
-        """Whether it is out of service without a plan of Slurm's: down, drained, failed or silent, and not off."""
+        """Whether it is down, drained, failed or silent, and Slurm has not powered it down."""
         return bool(_BAD & self.flags) and not self.powered_off
 
     @property

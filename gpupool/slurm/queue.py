@@ -1,7 +1,7 @@
-"""The queue as programs read it again and again: columns of squeue, for a twentieth of the CPU that `--json` takes.
+"""Read the queue often: columns of squeue take a twentieth of the CPU time that `--json` takes.
 
-Each value ends with a mark that is new at each look. A user writes some of these values (constraints, names), and may
-write newlines and separators into them, but cannot know the mark: no text passes for another field or another job.
+Each value ends with a mark, which is random for each command. Users write some values (constraints, names), and may
+write newlines and separators into them, but cannot know the mark: so no value can imitate another field or job.
 """
 
 import re
@@ -15,8 +15,8 @@ from gpupool.slurm.jobs import Entry
 #: The environment of squeue: moments as seconds since 1970, and arrays whole.
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 
-#: squeue's columns, by the names that its JSON has for them. ExcNodes came with 24.11, Exclusive with 26.05: an older
-# squeue writes nothing there, complains, and ends with 0.
+#: squeue's columns by their names in its JSON. ExcNodes is new in 24.11, Exclusive in 26.05: for these columns an older
+# squeue prints nothing but an error message, and its exit code is 0.
 COLUMNS = {
     "job_id": "JobID", "array_job_id": "ArrayJobID", "array_task": "ArrayTaskID", "het_job_id": "HetJobID",
     "user_name": "UserName", "group_name": "GroupName", "account": "Account", "partition": "Partition", "qos": "QOS",
@@ -32,30 +32,30 @@ _NUMBERS = ("job_id", "array_job_id", "het_job_id", "priority", "nice", "node_co
 _MOMENTS = ("start_time", "end_time", "preempt_time")
 _FLAGS = ("contiguous", "batch_flag", "requeue")
 _NONE = ("", "N/A", "(null)")
-# what squeue writes for the reason of a job in place of the reason's name
+# longer texts that squeue prints for a reason; they begin with the reason's name
 _LONGER = re.compile(r"^(ReqNodeNotAvail|Nodes)\b.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Queue:
-    """The jobs of one look, and a line about each unreadable job."""
+    """The jobs of one output of squeue, and a line about each unreadable job."""
 
     entries: list[Entry]
     unread: list[str]
 
 
 def new_mark() -> str:
-    """Return a mark for one look. It begins with a letter: squeue would take a digit for a part of a column's width."""
+    """Return a mark for one command. It begins with a letter: squeue would read a digit as part of a column's width."""
     return f"m{secrets.token_hex(8)}"
 
 
 def command(mark: str) -> list[str]:
-    """Return the command that shows the queue with this mark."""
+    """Return the command that prints the queue, with this mark after each value."""
     return ["squeue", "--all", "--noheader", "--Format", ",".join(f"{name}:0{mark}" for name in COLUMNS.values())]
 
 
 def read(answer: str, mark: str) -> Queue:
-    """Return the jobs of that command's answer; ValueError where it is cut off or was made with another mark."""
+    """Return the jobs in the output of `command`; ValueError if the output is cut off or has another mark."""
     values = answer.split(mark)
     rest = values.pop()
     if rest.strip() or len(values) % len(COLUMNS):
@@ -89,7 +89,7 @@ def _fields(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _shared(oversubscribe: str, exclusive: str) -> str:
-    """Return how a job shares its nodes, if not as all do: `none`, `user`, `mcs`, or another word of squeue."""
+    """Return how a job shares its nodes: "" as by default, `none`, `user`, `mcs`, or another word of squeue."""
     if exclusive not in ("", "NO"):
         return "none" if exclusive == "NODE" else exclusive.lower()
     if oversubscribe == "OK" or (exclusive and oversubscribe == "NO"):

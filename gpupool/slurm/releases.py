@@ -38,13 +38,13 @@ Ability = Literal[
 SINCE: Mapping[Ability, str] = {
     # slurmctld limits the requests of each user. RN 23.02
     "rl_enable": "23.02",
-    # the key, with send_user_signal, which is preempt_send_user_signal of SlurmctldParameters before. slurm.conf(5)
+    # the key; its send_user_signal replaces preempt_send_user_signal of SlurmctldParameters. slurm.conf(5)
     "PreemptParameters": "23.02",
-    # AllowAccounts and DenyAccounts of a partition hold for the accounts below the named ones, too. slurm.conf(5)
+    # AllowAccounts and DenyAccounts of a partition also apply to the accounts below the named ones. slurm.conf(5)
     "hierarchical AllowAccounts": "23.02",
-    # a job with a /tmp for itself sees mounts that come after its start. RN 23.02
+    # a job with a private /tmp sees mounts that are made after its start. RN 23.02
     "Shared of job_container.conf": "23.02",
-    # the plugin came with 22.05, whose files keep autodetect: it takes cgroup/v1 on hosts that have no other. RN 22.05
+    # 22.05 has the plugin, too, but keeps autodetect, which uses cgroup/v1 on hosts that have only that. RN 22.05
     "cgroup/v2 by name": "23.02",
     # the usage of accounts in seconds; src/sshare
     "sshare --json": "23.11",
@@ -52,17 +52,17 @@ SINCE: Mapping[Ability, str] = {
     "sackd": "23.11",
     # a reservation of TRES=gres/gpu=4, and not only of whole nodes. RN 23.11, scontrol(1)
     "reservations of gres": "23.11",
-    # nodes keep CPUs for jobs that ask for GPUs. slurm.conf(5)
+    # nodes reserve CPUs for jobs that request GPUs. slurm.conf(5)
     "RestrictedCoresPerGPU": "24.05",
-    # how long slurmd waits for systemd to make its scope. cgroup.conf(5)
+    # the time that slurmd waits for systemd to create its scope. cgroup.conf(5)
     "SystemdTimeout": "24.05",
-    # daemons run where there are no control groups. NEWS of 24.05, cgroup.conf(5)
+    # daemons run on systems without control groups. NEWS of 24.05, cgroup.conf(5)
     "CgroupPlugin=disabled": "24.05",
     # slurmd finds NVIDIA's GPUs without NVML; src/plugins/gpu/nvidia
     "AutoDetect=nvidia": "24.11",
     # the database and the state of three older releases are read, not only of two. RN of 24.05 and 24.11
     "takes over from three releases": "24.11",
-    # the new name of JobContainerType, with namespace/tmpfs for job_container/tmpfs. slurm.conf(5)
+    # the new name of JobContainerType; its value namespace/tmpfs replaces job_container/tmpfs. slurm.conf(5)
     "NamespaceType": "25.11",
 }
 

@@ -1,4 +1,4 @@
-"""The queue as the arbiter shares it with other programs of its controller, so that one program asks slurmctld."""
+"""The queue in a file that the arbiter shares with other programs on its controller: only one asks slurmctld."""
 
 import json
 from collections.abc import Iterable
@@ -20,19 +20,19 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The jobs at a time, in seconds since 1970, and for how many seconds they are good enough."""
+    """The jobs at the time `at`, in seconds since 1970; they may be used for `lasts` seconds."""
 
     at: float
     lasts: float
     entries: list[Entry]
 
     def is_fresh(self, now: float) -> bool:
-        """Return whether it is good enough; one from the future is not."""
+        """Return whether the snapshot may be used at the time `now`; False if it is from the future."""
         return 0 <= now - self.at < self.lasts
 
 
 def text(entries: Iterable[Entry], at: float, lasts: float) -> str:
-    """Return the content of the file."""
+    """Return the content of the file `PATH`."""
     rows = [[entry.fields[key] for key in FIELDS] for entry in entries]
     return json.dumps({"at": at, "lasts": lasts, "fields": FIELDS, "jobs": rows}, separators=(",", ":"))
 

@@ -22,7 +22,7 @@ _EACH = frozenset(("nodeaddr", "nodehostname", "port"))
 
 @dataclass(frozen=True)
 class Place:
-    """A key in a file: section and key as in the table, and the node, the partition or the line."""
+    """A key in a file: section and key as in the table; `of` is the node or the partition."""
 
     section: str
     key: str
@@ -41,7 +41,7 @@ def changed(file: str, before: str, after: str, release: str) -> dict[Place, str
     """Return the places in which two texts of a file differ, with their effects; `file` is a name without folders."""
     old, new = read(file, before), read(file, after)
     places = dict.fromkeys(place for place in (*old, *new) if old.get(place) != new.get(place))
-    # an added or removed node is one change
+    # an added or removed node is one change, not one for each of its keys
     whole = {(place.section, place.of) for place in places if place.key in ("NodeName", "PartitionName")}
     effects: dict[Place, str] = {}
     for place in places:

@@ -1,4 +1,4 @@
-"""The values that Slurm's accounting knows: read as sacctmgr prints them, written as it takes them.
+"""The values of Slurm's accounting: parse the text that sacctmgr prints, and write the text that it accepts.
 
 `parse(field, write(field, value)) == value` for every value that `parse` returns.
 """
