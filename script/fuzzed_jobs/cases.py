@@ -128,7 +128,7 @@ class Cases:
         return Case(number, [submit, *changes], stay=pick.choice((1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0, 15.0)))
 
     def _base(self, pick: random.Random, account: str | None, chosen: set[str]) -> list[str]:
-        """Return options with which most jobs can start, beside those that were chosen."""
+        """Return options with which most jobs can start, beside the chosen ones."""
         chance = pick.random()
         argv = []
         if chance < 0.2:
