@@ -36,7 +36,7 @@ BASE = (
     ('testbed: {nodes: "ctl,gpu-1"}', 'testbed: {nodes: "ctl,gpu-[1-3]"}'),
 )
 WITHOUT_3 = ("ctl,gpu-[1-3]", "ctl,gpu-[1-2]")
-NOTHING, RECONFIGURE = "nothing", "reconfigure"
+NOTHING, RECONFIGURE, ARBITER = "nothing", "reconfigure", "restart gpupool-arbiter"
 #: Kinds of change: texts and their replacements, and the effect on each node that changes.
 KINDS = {
     "new user": (
@@ -44,22 +44,22 @@ KINDS = {
          "  - {name: eve, uid: 20009, account: red}"),
         {HEAD: NOTHING, "gpu-1": NOTHING, "gpu-2": NOTHING},
     ),
-    "cap changed": (("contributed_gpus: 6", "contributed_gpus: 5"), {HEAD: NOTHING}),
+    "cap changed": (("contributed_gpus: 6", "contributed_gpus: 5"), {HEAD: ARBITER}),
     "partition time": (("max_time: 2d", "max_time: 3d"), {HEAD: RECONFIGURE}),
     "new partition": (
         ("partitions:\n", 'partitions:\n  - {name: quick, nodes: "@compute", max_time: 1h}\n'),
-        {HEAD: f"{RECONFIGURE}, restart gpupool-arbiter"},
+        {HEAD: f"{RECONFIGURE}, {ARBITER}"},
     ),
     "node added": (
         ("ctl,gpu-[1-2]", "ctl,gpu-[1-3]"),
-        {HEAD: RECONFIGURE, "gpu-1": NOTHING, "gpu-2": NOTHING, "gpu-3": "start"},
+        {HEAD: f"{RECONFIGURE}, {ARBITER}", "gpu-1": NOTHING, "gpu-2": NOTHING, "gpu-3": "start"},
     ),
-    "node removed": (("ctl,gpu-[1-2]", "ctl,gpu-1"), {HEAD: RECONFIGURE, "gpu-1": NOTHING}),
+    "node removed": (("ctl,gpu-[1-2]", "ctl,gpu-1"), {HEAD: f"{RECONFIGURE}, {ARBITER}", "gpu-1": NOTHING}),
     "gres count": (
         ('gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}',
          'gpu-1", address: "10.90.2.1", roles: [compute], hardware: box, gpus: {a40: 8}}\n'
          '  - {name: "gpu-2", address: "10.90.2.2", roles: [compute], hardware: box, gpus: {a40: 7}}'),
-        {HEAD: RECONFIGURE, "gpu-2": NOTHING},
+        {HEAD: f"{RECONFIGURE}, {ARBITER}", "gpu-2": NOTHING},
     ),
     "prolog text": (("COURSE: old", "COURSE: new"), {"gpu-1": NOTHING, "gpu-2": NOTHING}),
     "scheduler parameter": (
@@ -157,7 +157,7 @@ def test_changes_without_a_restart_restart_no_daemon_and_end_no_job(testbed: Tes
     assert {"nosuid", "noexec"} <= {*options}, "jobs are in it, and it was remounted"
     assert plan(testbed) == {}
     copied(testbed.inventory, testbed.inventory, ("ctl,gpu-[1-3]", "ctl,gpu-[1-2]"))
-    assert plan(testbed) == {HEAD: RECONFIGURE, "gpu-1": NOTHING, "gpu-2": NOTHING}
+    assert plan(testbed) == {HEAD: f"{RECONFIGURE}, {ARBITER}", "gpu-1": NOTHING, "gpu-2": NOTHING}
     done = apply(testbed)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "gpu-3" not in testbed.out(HEAD, "sinfo -h -N -o %N")
