@@ -28,7 +28,7 @@ def memory(cluster: Cluster, account: Account) -> int | None:
     # Whole nodes have more memory for each GPU and each CPU than other jobs may request.
     whole = [node for node in nodes if _allows(group, node)]
     each_gpu = max((per_gpu * together, *(node.memory / node.gpu_count for node in whole if node.gpu_count)))
-    each_cpu = max((per_cpu, *(node.memory / _cpus(node) for node in whole if not node.gpu_count)))
+    each_cpu = max((per_cpu, *(node.memory / node.job_cpus for node in whole if not node.gpu_count)))
     return max(ceil(group.gpu * each_gpu + cpus * each_cpu), _largest(cluster, whole)) or None
 
 
@@ -45,14 +45,10 @@ def _largest(cluster: Cluster, whole: list[Node]) -> int:
 def _allows(group: Amounts, node: Node) -> bool:
     """Return whether the limits of an account allow it the whole node."""
     typed = all(count <= group.gpus.get(kind, count) for kind, count in node.gpus.items())
-    within = node.gpu_count <= (group.gpu or 0) and _cpus(node) <= (inf if group.cpu is None else group.cpu)
-    return typed and within and _cpus(node) > 0
-
-
-def _cpus(node: Node) -> int:
-    return node.hardware.job_cpus if node.hardware else node.cpus
+    within = node.gpu_count <= (group.gpu or 0) and node.job_cpus <= (inf if group.cpu is None else group.cpu)
+    return typed and within and node.job_cpus > 0
 
 
 def _cpus_for_others(node: Node) -> int:
     """Return the CPUs of a node that jobs without GPUs can get."""
-    return max(0, _cpus(node) - node.cpus_kept * node.gpu_count)
+    return max(0, node.job_cpus - node.cpus_kept * node.gpu_count)
