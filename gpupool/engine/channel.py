@@ -12,10 +12,6 @@ from gpupool.remote import command
 _BLOCK = 65536
 
 
-class TooMuchError(Exception):
-    """A command sent more than `command.MOST_BYTES`."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """The result of a command: its exit status and its output.
@@ -85,6 +81,6 @@ def _read(receive: Callable[[int], bytes]) -> bytes:
     while block := receive(_BLOCK):
         received += len(block)
         if received > command.MOST_BYTES:
-            raise TooMuchError
+            raise command.TooMuchError
         blocks.append(block)
     return b"".join(blocks)

@@ -16,7 +16,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command
 from gpupool.engine import alive, channel
 from gpupool.engine.lock import Greeting, Lock, LockError, greet
 from gpupool.engine.openssh import Client
-from gpupool.remote.command import TOO_MUCH
+from gpupool.remote.command import TooMuchError
 from gpupool.shell import shell_file
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
@@ -90,8 +90,8 @@ class PoolSSH(SSHConnector):
         try:
             with alive.watched(transport, self._hangs):
                 answer = channel.run(transport, script, data, limit, terminal)
-        except channel.TooMuchError:
-            self.give_up(TOO_MUCH)
+        except TooMuchError as error:
+            self.give_up(str(error))
             raise SSHException(self.lost) from None
         except (EOFError, OSError, SSHException) as error:
             # paramiko raises EOFError if the other side closes the connection.

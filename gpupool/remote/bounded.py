@@ -6,17 +6,16 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from gpupool.remote.command import TooMuchError
+
 _BLOCK = 65536
-
-
-class TooMuchError(Exception):
-    """The command was killed because its standard output, or its errors, were longer than the limit."""
 
 
 def run(command: Sequence[str], data: bytes, seconds: float, most: int) -> "subprocess.CompletedProcess[bytes]":
     """Return the result of `command` with `data` as its standard input, at most `most` bytes of each output.
 
-    TooMuchError if it sends more, subprocess.TimeoutExpired after `seconds`, FileNotFoundError without the program.
+    The command is killed with TooMuchError if it sends more, and with subprocess.TimeoutExpired after `seconds`;
+    FileNotFoundError without the program.
     """
     pipe = subprocess.PIPE
     # without buffers: the program ends as soon as it is killed, also while a child of it holds the pipes

@@ -21,14 +21,19 @@ LONGEST = 128 * 1024 - 1
 #: Bytes of standard output, and of errors, that a command on a node may send: a node that is taken over could fill the
 #: memory of the admin's machine. 20,000 associations of Slurm are some 2 MiB.
 MOST_BYTES = 32 * 1024 * 1024
-#: The failure of a node that sends more.
-TOO_MUCH = f"its answer is longer than {MOST_BYTES // 1024 // 1024} MiB: look what runs there"
 
 #: The line that is printed before the output of a script.
 BEGIN = "gpupool-begin"
 # LANGUAGE has precedence over LC_ALL for messages in any locale but C
 _BEFORE = f"echo; echo {BEGIN}; export LC_ALL=C.UTF-8; unset LANGUAGE\n"
 _DECODE = 'as_root=$(printf %s "$1" | base64 -d) && eval "$as_root"'
+
+
+class TooMuchError(Exception):
+    """A command on a node sent more than `MOST_BYTES` to one of its outputs."""
+
+    def __init__(self) -> None:
+        super().__init__(f"its answer is longer than {MOST_BYTES // 1024 // 1024} MiB: look what runs there")
 
 
 def remote_command(script: str | Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Self
 
 from gpupool.errors import GpupoolError
 from gpupool.remote import bounded, config, settings, ssh_errors
-from gpupool.remote.command import BEGIN, MOST_BYTES, TOO_MUCH, output_of, refusal, remote_command
+from gpupool.remote.command import BEGIN, MOST_BYTES, TooMuchError, output_of, refusal, remote_command
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
 
@@ -75,8 +75,8 @@ class Nodes:
             done = _ssh(command, seconds + _CONNECTING, data)
         except subprocess.TimeoutExpired:
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
-        except bounded.TooMuchError:
-            raise NoAnswerError(f"{node}: {TOO_MUCH}") from None
+        except TooMuchError as error:
+            raise NoAnswerError(f"{node}: {error}") from None
         # a command may use timeout itself: the caller checks that status
         if done.returncode in _TIMED_OUT and time.monotonic() - began >= seconds:
             raise NoAnswerError(f"{node}: the command did not end within {seconds:.0f} s")
