@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from gpupool.slurm.keys.limits import ASSOC_FIELDS
 
-#: Cluster, account, user, partition and parent come before the fields with limits.
-KEYS = 5
-_BARS = KEYS + len(ASSOC_FIELDS) - 1
+_LIMITS = len(ASSOC_FIELDS)
+# cluster, account, user, partition and parent come before the limits
+_COLUMNS = 5 + _LIMITS
 
 
 @dataclass(frozen=True)
@@ -43,50 +43,71 @@ class Associations:
     forged: tuple[str, ...]
 
 
+@dataclass
+class _Record:
+    """The lines of one association, with their kind; it has more than one if a name has line feeds."""
+
+    kind: str
+    lines: list[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """The texts between the bars, more than `_COLUMNS` if a name has a bar."""
+        return "\n".join(self.lines).split("|")
+
+    @property
+    def is_row(self) -> bool:
+        """Whether no name breaks the row."""
+        return len(self.lines) == 1 and len(self.columns) == _COLUMNS
+
+
 def associations(lines: Sequence[tuple[str, str]]) -> Associations:
     """Return the associations from lines with their kind: A of this cluster, E broken of another, M rest of a row."""
     records, strange = _records(lines)
-    rows = [text.split("|") for kind, text in records if kind == "A" and _is_row(text)]
-    accounts = {row[1] for row in rows}
-    bad = []
-    for text in (text for kind, text in records if kind == "A" and not _is_row(text)):
-        found = _bad_name(text.partition("|")[2], accounts) if text.count("|") > _BARS or "\n" in text else None
-        if found is None:
-            strange.append(text)
-        elif found.kind == "account" or found.above in accounts:
-            bad.append(found)
+    ours = [record for record in records if record.kind == "A"]
+    rows = [record.columns for record in ours if record.is_row]
+    accounts = {row[1] for row in rows if not row[2]}
+    bad_names = []
+    for record in ours:
+        if record.is_row:
+            continue
+        bad_name = _bad_name(record.columns)
+        if bad_name is None:
+            strange.append("\n".join(record.lines))
+        elif _breaks_a_row(bad_name.name) and (bad_name.kind == "account" or bad_name.above in accounts):
+            # slurmdbd removes the entities below an account together with it
+            bad_names.append(bad_name)
     keys = Counter("|".join(row[1:4]).strip("|") for row in rows)
     forged = tuple(key for key, number in keys.items() if number > 1)
-    return Associations(rows, tuple(bad), tuple(strange), forged)
+    return Associations(rows, tuple(bad_names), tuple(strange), forged)
 
 
-def _records(lines: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the rows with their kind, in which a name may have line feeds, and the lines before the first row."""
-    records: list[tuple[str, str]] = []
+def _records(lines: Sequence[tuple[str, str]]) -> tuple[list[_Record], list[str]]:
+    """Return the associations, and the lines before the first one."""
+    records: list[_Record] = []
     strange: list[str] = []
     for kind, line in lines:
-        if records and (kind == "M" or records[-1][1].count("|") < _BARS):
-            start, text = records[-1]
-            records[-1] = (start, f"{text}\n{line}")
+        if records and (kind == "M" or len(records[-1].columns) < _COLUMNS):
+            records[-1].lines.append(line)
         elif kind == "M":
             strange.append(line)
         else:
-            records.append((kind, line))
+            records.append(_Record(kind, [line]))
     return records, strange
 
 
-def _is_row(text: str) -> bool:
-    return text.count("|") == _BARS and "\n" not in text
+def _breaks_a_row(name: str) -> bool:
+    return not {"\n", "|"}.isdisjoint(name)
 
 
-def _bad_name(record: str, accounts: set[str]) -> BadName | None:
-    """Return the account or user of a record without its cluster; None if its name is valid, or cannot be found."""
-    before, *after = record.rsplit("|", 1 + len(ASSOC_FIELDS))
-    if len(after) <= len(ASSOC_FIELDS):
+def _bad_name(columns: list[str]) -> BadName | None:
+    """Return the account or user of a broken row; None if neither its name nor the one above breaks the row."""
+    if len(columns) < _COLUMNS:
         return None
-    if before.endswith("||"):
-        bad = BadName("account", before[:-2], after[0])
+    # the columns from the parent on have no names but the parent's
+    names, parent = columns[1 : -_LIMITS - 1], columns[-_LIMITS - 1]
+    if names[-2:] == ["", ""]:
+        bad_name = BadName("account", "|".join(names[:-2]), parent)
     else:
-        account = next((name for name in accounts if before.startswith(f"{name}|")), "")
-        bad = BadName("user", before.removeprefix(f"{account}|").rpartition("|")[0], account)
-    return bad if {"\n", "|"} & set(bad.name) else None
+        bad_name = BadName("user", "|".join(names[1:-1]), names[0])
+    return bad_name if _breaks_a_row(bad_name.name + bad_name.above) else None

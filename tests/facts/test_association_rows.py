@@ -33,6 +33,15 @@ def test_a_user_whose_name_breaks_the_rows_is_found_in_its_account() -> None:
     assert [row[2] for row in found.rows] == ["", "u-kira1"]
 
 
+@pytest.mark.parametrize("name", ["bad\nname", "evil|x"])
+def test_what_is_below_an_account_with_a_bad_name_goes_with_it(name: str) -> None:
+    below = [("kid", "", name), ("kid", "u-kira1", ""), (name, "u-kira1", "")]
+    found = associations(shown(("lab", "", "root"), (name, "", "lab"), *below, ("other", "", "root")))
+    assert [bad.name for bad in found.bad] == [name]
+    assert found.strange == ()
+    assert [row[1] for row in found.rows if not row[2]] == ["lab", "other"]
+
+
 def test_a_row_that_a_name_forges_is_reported() -> None:
     name = f"ghost|||root|{LIMITS}\ngp|lab"
     assert associations(shown(("lab", "", "root"), (name, "", "lab"))).forged == ("lab",)
