@@ -15,7 +15,7 @@ _CONTAINER = re.compile(r"/(?:docker-|docker/|libpod-)([0-9a-f]{64})(?:\.scope)?
 _LOGIN = re.compile(r"/user\.slice/user-(\d+)\.slice(/|$)")
 _VSCODE = re.compile(r"(^|/)\.?vscode-server(-insiders)?(/|$)")
 _SSHD = re.compile(r"/usr/(s?bin|lib/openssh)/(sshd|sshd-session|sshd-auth)( \(deleted\))?")
-# systemd's dynamic users of services, and the user `nobody`: systemd's UIDS-GIDS.md
+# UIDs of systemd's DynamicUser, of the overflow user, and between them (systemd's UIDS-GIDS.md)
 _SERVICE_UIDS = range(61184, 65536)
 
 

@@ -17,7 +17,7 @@ from gpupool.programs.reaper.processes import read
 
 ROOT = Path(__file__).parents[3]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-USER, SYSTEM, NFS_USER = 20001, 200, 65534
+USER, SYSTEM, OVERFLOW_USER = 20001, 200, 65534
 SETTINGS = {
     "strays": {"grace": 0, "patience": 3, "spare_users": ["root"], "spare_containers": True},
     "vscode": {"grace": 3600, "patience": 3},
@@ -88,9 +88,14 @@ def reap(folder: Path, processes: dict[str, tuple[Any, ...]], *runs: str, **chan
 @needs_root
 @pytest.mark.promise("SKY-160")
 def test_only_strays_are_ended(tmp_path: Path) -> None:
-    processes = {"stray": (USER, *SLEEP), "root": (0, *SLEEP), "system": (SYSTEM, *SLEEP), "nobody": (NFS_USER, *SLEEP)}
+    processes = {
+        "stray": (USER, *SLEEP),
+        "root": (0, *SLEEP),
+        "system": (SYSTEM, *SLEEP),
+        "overflow": (OVERFLOW_USER, *SLEEP),
+    }
     (run,) = reap(tmp_path, processes, "strays")
-    assert run.left == ["root", "system", "nobody"]
+    assert run.left == ["root", "system", "overflow"]
     assert run.status == 0
     line, count = run.text.splitlines()
     assert "(sleep)" in line

@@ -68,7 +68,7 @@ def test_an_image_is_downloaded_once_and_readable_for_all(images: Images) -> Non
     assert file.read_text() == "image of docker://site/a:1\n"
     assert file.stat().st_mode & 0o777 == 0o644
     assert [path.name for path in file.parent.iterdir()] == ["a.sif"], "nothing is left beside it"
-    assert f"cache={file}." in images.commands[0], "what is downloaded is on the same disk"
+    assert f"cache={file}." in images.commands[0], "the download is on the disk of the image"
     file.write_text("an admin's own")
     assert images.run(row).stdout == ""
     assert file.read_text() == "an admin's own"
