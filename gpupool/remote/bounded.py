@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from gpupool.remote.command import TooMuchError
 
 _BLOCK = 65536
+#: seconds between two looks at whether the command has ended
+_LOOK = 0.2
 
 
 def run(command: Sequence[str], data: bytes, seconds: float, most: int) -> "subprocess.CompletedProcess[bytes]":
@@ -30,7 +32,10 @@ def run(command: Sequence[str], data: bytes, seconds: float, most: int) -> "subp
 
 
 def _exchanged(process: "subprocess.Popen[bytes]", data: bytes, until: float, most: int) -> tuple[bytes, bytes]:
-    """Write all data and read both outputs to their ends; TimeoutExpired at the monotonic time `until`."""
+    """Write all data and read both outputs until the command ends; TimeoutExpired at the monotonic time `until`.
+
+    The outputs may stay open after that: ssh of a jump that is started with SIGHUP ignored outlives the ssh it serves.
+    """
     streams = (process.stdin, process.stdout, process.stderr)
     stdin, stdout, stderr = (stream.fileno() for stream in streams if stream)
     os.set_blocking(stdin, False)
@@ -43,7 +48,11 @@ def _exchanged(process: "subprocess.Popen[bytes]", data: bytes, until: float, mo
         while selector.get_map():
             if (left := until - time.monotonic()) <= 0:
                 raise subprocess.TimeoutExpired(process.args, 0)
-            for key, _ in selector.select(left):
+            process_ended = process.poll() is not None
+            events = selector.select(0 if process_ended else min(left, _LOOK))
+            if process_ended and not events:
+                break
+            for key, _ in events:
                 if key.fd in received:
                     block = os.read(key.fd, _BLOCK)
                     received[key.fd] += block

@@ -38,3 +38,9 @@ def test_a_command_that_takes_too_long_is_killed(tmp_path: Path, script: str) ->
 def test_the_input_may_be_more_than_the_command_reads_at_once() -> None:
     script = "import sys; print(len(sys.stdin.buffer.read()))"
     assert run([sys.executable, "-c", script], b"x" * (3 << 20), 60, 100).stdout == b"3145728\n"
+
+
+def test_a_command_has_ended_although_its_child_holds_the_outputs(tmp_path: Path) -> None:
+    done = run(["sh", "-c", "(sleep 20; touch $0) & echo done", str(tmp_path / "slept")], b"", 15, 100)
+    assert done.stdout == b"done\n"
+    assert not (tmp_path / "slept").exists()
