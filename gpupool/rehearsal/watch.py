@@ -14,7 +14,8 @@ class Watch:
     """The record of each look at the queue, with the promise in test (`trying`).
 
     `owner_starts` has the first start of every job that is not preemptable, by its number; `disturbed` has a message
-    for each of them that was preempted or restarted. `lost` are the nodes that a promise has killed.
+    for each of them that was preempted or restarted. `lost` are the nodes that a promise has killed, `hostile` the jobs
+    that the guard must stop, which have no owner's rights.
     """
 
     expected: Expected
@@ -23,6 +24,7 @@ class Watch:
     owner_starts: dict[str, float | None] = field(default_factory=dict)
     disturbed: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    hostile: set[str] = field(default_factory=set)
     began: float = field(default_factory=time.monotonic)
 
     def record(self, jobs: Sequence[Job]) -> None:
@@ -33,6 +35,8 @@ class Watch:
     def _compare(self, jobs: Sequence[Job]) -> None:
         owners = {partition.name for partition in self.expected.owners}
         for job in jobs:
+            if job.id in self.hostile:
+                continue
             if job.partition in owners and job.state in RUNS:
                 first = self.owner_starts.setdefault(job.id, job.start)
                 if self.lost:

@@ -106,6 +106,8 @@ def _run(layers: Sequence[Layer]) -> int:
     (BUILD / "test-times.json").write_text(json.dumps(took, indent=1) + "\n")
     say("\n" + report.table(took))
     if failed := [name for name, work in works.items() if work.code]:
+        if shown := report.failures(works, times):
+            say(f"\n{shown}\n")
         say(f"failed: {' '.join(failed)}")
         return 1
     leftovers.remove_run(temporary)

@@ -9,6 +9,8 @@ from typing import Any
 from suite.run import Work
 
 MOST = 10  # rows of a table
+FAILURES = 3  # failures of a layer that the report shows
+LINES = 15  # lines of the text of a failure
 
 
 def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) -> dict[str, Any]:
@@ -39,6 +41,28 @@ def _read(file: Path) -> dict[str, dict[str, float]]:
     except FileNotFoundError:  # not a layer of pytest's, or it was ended
         return {"tests": {}, "fixtures": {}}
     return known
+
+
+def failures(works: Mapping[str, Work], folder: Path) -> str:
+    """Return the first failures of each layer with the ends of their texts; tests that fail alike are named once.
+
+    The report has them at its end: of a long output, the end is what remains.
+    """
+    parts = []
+    for name, work in works.items():
+        file = folder / f"{name}.failed"
+        if not work.code or not file.exists():
+            continue
+        alike: dict[str, list[str]] = {}
+        for line in file.read_text().splitlines():
+            failure = json.loads(line)
+            end = "\n".join(f"  {text}" for text in failure["text"].strip().splitlines()[-LINES:])
+            alike.setdefault(end, []).append(failure["test"])
+        for end, (first, *others) in list(alike.items())[:FAILURES]:
+            parts.append(f"{first}{f' and {len(others)} more' if others else ''}\n{end}")
+        if len(alike) > FAILURES:
+            parts.append(f"{name}: {len(alike) - FAILURES} other failures")
+    return "\n\n".join(parts)
 
 
 def table(known: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """A plugin of pytest: the time of each test, and of each fixture that several tests share.
 
-A failure is written at once: the output of the layer is only shown at its end.
+A failure is written at once, as a line of JSON: the output of the layer is only shown at its end.
 """
 
 import json
@@ -52,7 +52,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     file = os.environ.get("GPUPOOL_TEST_FAILURES")
     if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(file).open("a") as output:
-            output.write(f"FAILED {report.nodeid}\n{report.longreprtext}\n\n")
+            output.write(json.dumps({"test": report.nodeid, "text": report.longreprtext}) + "\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -101,6 +101,7 @@ def _bypass(stage: Stage, user: str) -> str | Refusal | None:
     own = (f"--partition={lab.partition}", f"--account={lab.name}", "--hold", "--ntasks=1", f"--mem={each}M")
     (answer,) = stage.twin.submit([Ask(user, own)])
     if isinstance(answer, str):
+        stage.watch.hostile.add(answer)
         stage.twin.run(f"scontrol update jobid={answer} MinMemoryNode={_TASKS * each}; scontrol release {answer}")
     return answer
 
