@@ -10,7 +10,7 @@ from suite.run import Work
 
 MOST = 10  # rows of a table
 FAILURES = 3  # failures of a layer that the report shows
-LINES = 15  # lines of the text of a failure
+LINES = 15  # lines of a failure's error
 
 
 def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) -> dict[str, Any]:
@@ -56,13 +56,19 @@ def failures(works: Mapping[str, Work], folder: Path) -> str:
         alike: dict[str, list[str]] = {}
         for line in file.read_text().splitlines():
             failure = json.loads(line)
-            end = "\n".join(f"  {text}" for text in failure["text"].strip().splitlines()[-LINES:])
-            alike.setdefault(end, []).append(failure["test"])
+            alike.setdefault(_end(failure["text"]), []).append(failure["test"])
         for end, (first, *others) in list(alike.items())[:FAILURES]:
             parts.append(f"{first}{f' and {len(others)} more' if others else ''}\n{end}")
         if len(alike) > FAILURES:
             parts.append(f"{name}: {len(alike) - FAILURES} other failures")
     return "\n\n".join(parts)
+
+
+def _end(text: str) -> str:
+    """Return the error and its place from the text of a failure, or its last lines: the rest differs by worker."""
+    lines = text.strip().splitlines()
+    error = [line for line in lines if line.startswith("E  ")]
+    return "\n".join(f"  {line}" for line in ([*error[:LINES], lines[-1]] if error else lines[-LINES:]))
 
 
 def table(known: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Layers in parallel: the order of their starts and of their output, and the effect of a failure."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,25 @@ def test_the_report_adds_up_the_time_of_tests_and_fixtures(tmp_path: Path) -> No
         text = report.table(known)
         assert [line.split()[:3] for line in text.splitlines() if line.startswith("unit ")] == [["unit", "2", "2"]]
         (tmp_path / "unit.json").unlink()
+
+
+def test_the_report_ends_with_the_failures_of_each_layer(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture\ndef cluster(): raise OSError('no cluster')\n"
+        "def test_a(cluster): pass\ndef test_b(cluster): pass\ndef test_c(): assert 1 == 2\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "times", "-n", "2", str(tmp_path)]
+    shared = str(Path(__file__).parents[2] / "shared")
+    env = {**os.environ, "GPUPOOL_TEST_FAILURES": str(tmp_path / "unit.failed"), "PYTHONPATH": shared}
+    subprocess.run(command, env=env, cwd=tmp_path, check=False, capture_output=True)
+    works = {
+        name: Work(name, (), 1, None, {}, began=1.0, ended=3.0, code=code) for name, code in (("unit", 1), ("vm", 0))
+    }
+    shown = report.failures(works, tmp_path)
+    assert "OSError: no cluster" in shown
+    assert re.search(r"^test_it.py::test_[ab] and 1 more$", shown, re.MULTILINE)
+    assert "assert 1 == 2" in shown
 
 
 @pytest.fixture
