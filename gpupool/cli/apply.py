@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpupool.cli.running import (
-    announced_door,
+    announced_runner,
     applied,
     changes_in,
     end_badly,
@@ -15,7 +15,7 @@ from gpupool.cli.running import (
     show_price,
 )
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, ensure_confirmable, print_json, stderr, stdout
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.wording import counted
 
 
@@ -28,11 +28,11 @@ def command(
     log: Log = None,
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed."""
-    door = announced_door(inventory, on, "apply")
+    runner = announced_runner(inventory, on, "apply")
     ensure_confirmable(yes, "apply changes nodes")
-    if not yes and not _agreed(door, limit):
+    if not yes and not _agreed(runner, limit):
         return
-    report = run(door, execute=True, limit=limit, log=log)
+    report = run(runner, execute=True, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
@@ -42,8 +42,8 @@ def command(
     end_badly(report)
 
 
-def _agreed(door: Door, limit: str | None) -> bool:
-    report = run(door, execute=False, limit=limit)
+def _agreed(runner: DeployRunner, limit: str | None) -> bool:
+    report = run(runner, execute=False, limit=limit)
     show(stderr, report, diffs=True)
     show_price(stderr, report)
     report.ensure_not_interrupted()
@@ -51,4 +51,4 @@ def _agreed(door: Door, limit: str | None) -> bool:
         stderr.print(planned(report), style="green" if report.ok else "bold red")
         end_badly(report)
         return False
-    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {door.target.where}?", err=True)
+    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {runner.target.where}?", err=True)

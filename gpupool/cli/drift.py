@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, chosen, passed_over, run
+from gpupool.cli.running import announced_runner, chosen, passed_over, run
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
 from gpupool.terminal import styled
 from gpupool.wording import counted
@@ -25,16 +25,16 @@ def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
 ) -> None:
     """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer."""
-    door = announced_door(inventory, on, "drift")
-    target = door.target
-    plan = run(door, execute=False, limit=limit)
+    runner = announced_runner(inventory, on, "drift")
+    target = runner.target
+    plan = run(runner, execute=False, limit=limit)
     plan.ensure_not_interrupted()
     # pyinfra is slow to import, so only commands that need nodes import it
     from gpupool.drift.ask import drift
     from gpupool.drift.metrics import metrics_text, write
 
     names = (chosen(target, limit) or {node.name for node in target.nodes}) - set(plan.asleep)
-    seen = drift(door, plan, names)
+    seen = drift(runner, plan, names)
     if metrics:
         looked = [node.name for node in target.nodes if node.name in names]
         write(metrics, metrics_text(seen.differences, looked, seen.trouble, time.time()))

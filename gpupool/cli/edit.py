@@ -9,7 +9,7 @@ import typer
 
 from gpupool.cli.screen import ensure_confirmable, stderr, stdout
 from gpupool.errors import GpupoolError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import target_of
 from gpupool.wording import counted
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from gpupool.joining.written import Original
 
 
-def door_and_original(inventory: Path, on: str, command: str) -> "tuple[Door, Original]":
-    """Load an inventory, print its target, and return the command's `Door` and the inventory's text, for edits."""
+def runner_and_original(inventory: Path, on: str, command: str) -> "tuple[DeployRunner, Original]":
+    """Load an inventory, print its target, and return its `DeployRunner` and the text of the inventory, for edits."""
     from gpupool.joining.written import opened
 
     original = opened(inventory)
-    return Door(target_of(original.cluster, inventory, on), command, stderr).announced(), original
+    return DeployRunner(target_of(original.cluster, inventory, on), command, stderr).announced(), original
 
 
 def show_draft(draft: "Draft") -> None:

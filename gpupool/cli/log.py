@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, chosen, passed_over
+from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
 from gpupool.errors import UsageError
 from gpupool.run.log import Run, history
@@ -32,8 +32,8 @@ def command(
 ) -> None:
     """List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read."""
     after = moment(since) if since else ""
-    door = announced_door(inventory, on, "log")
-    seen = history(door, chosen(door.target, limit), after)
+    runner = announced_runner(inventory, on, "log")
+    seen = history(runner, chosen(runner.target, limit), after)
     if as_json:
         print_json({
             "ok": not seen.trouble,

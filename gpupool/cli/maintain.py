@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpupool.cli import complete
-from gpupool.cli.running import announced_door
+from gpupool.cli.running import announced_runner
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cli.watch import COLOURS, Watch
 from gpupool.errors import UsageError
@@ -59,20 +59,20 @@ def command(
     No job is ended. Nodes that an admin drained stay drained. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not maintained.
     """
-    door = announced_door(inventory, on, "maintain")
+    runner = announced_runner(inventory, on, "maintain")
     ensure_confirmable(yes, "maintain changes nodes")
     patience = _seconds(wait)
-    door.load()
+    runner.load()
     from gpupool.upkeep.choice import chosen
     from gpupool.upkeep.engaged import engaged
     from gpupool.upkeep.maintain import Maintenance
     from gpupool.upkeep.prepare import prepare
     from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
-    selected = chosen(door.target, nodes)
+    selected = chosen(runner.target, nodes)
     options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
-    with engaged(door) as (controller, hold):
-        ready = prepare(controller, door, selected, options)
+    with engaged(runner) as (controller, hold):
+        ready = prepare(controller, runner, selected, options)
         _show_before(ready, options)
         work = [step for step in ready.progress.values() if step.phase == "waiting"]
         if work and not yes and not typer.confirm(f"Maintain {counted(len(work), 'node')}?", err=True):
@@ -80,7 +80,7 @@ def command(
         began = time.monotonic()
         if work:
             try:
-                Maintenance(controller, door, hold, Watch(stderr), ready, options).run()
+                Maintenance(controller, runner, hold, Watch(stderr), ready, options).run()
             except KeyboardInterrupt:
                 _show_after(ready, 0, False)
                 stderr.print(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.edit import confirm, door_and_original, show_draft, show_rest
+from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.errors import GpupoolError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 
 Words = Annotated[
     list[str],
@@ -65,7 +65,7 @@ def command(
 
     Exit code 1 if a machine is refused; it is then removed from Slurm and from the inventory.
     """
-    Door.load()
+    DeployRunner.load()
     from gpupool.joining.compare import summary
     from gpupool.joining.decide import MachineOptions
     from gpupool.joining.network import least_of
@@ -75,16 +75,16 @@ def command(
     from gpupool.remote.controller import reach
 
     options = MachineOptions(hardware, gpus_of(gpus), least_of(network))
-    door, original = door_and_original(inventory, on, "onboard")
-    with reach(door.target) as controller:
+    runner, original = runner_and_original(inventory, on, "onboard")
+    with reach(runner.target) as controller:
         person = _AtTerminal(host_key or ())
-        prepared = prepare(controller, door, original, nodes, options, on=on, replace=replace, person=person)
+        prepared = prepare(controller, runner, original, nodes, options, on=on, replace=replace, person=person)
     for name, machine in prepared.machines.items():
         stderr.print(f"{name}: {summary(machine)}")
     show_draft(prepared.draft)
     confirm(f"Add {', '.join(prepared.choices)} to the cluster, and update {', '.join(prepared.others)}?", yes)
     with reach(prepared.after) as controller:
-        done = Onboarding(controller, door, Watch(stderr), prepared).run()
+        done = Onboarding(controller, runner, Watch(stderr), prepared).run()
     if as_json:
         print_json({"joined": list(done.names), "commands": dict(done.commands), "later": dict(done.later)})
         return

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, chosen, end_badly
+from gpupool.cli.running import announced_runner, chosen, end_badly
 from gpupool.cli.screen import Inventory, Limit, OnOption, stderr
 from gpupool.terminal import styled
 
@@ -17,9 +17,9 @@ def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit
     password."""
     from gpupool.run.password import ensure_first_password, give
 
-    door = announced_door(inventory, on, "password")
-    ensure_first_password(door.target.cluster, user)
-    done = give(door, user, chosen(door.target, limit), reset=reset)
+    runner = announced_runner(inventory, on, "password")
+    ensure_first_password(runner.target.cluster, user)
+    done = give(runner, user, chosen(runner.target, limit), reset=reset)
     if done.given:
         print(done.password)
         stderr.print(f"{user} has to change it at the first login on {', '.join(done.given)}. It is shown only now.")

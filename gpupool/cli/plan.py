@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpupool.cli import price
-from gpupool.cli.running import announced_door, end_badly, planned, run, show, show_price
+from gpupool.cli.running import announced_runner, end_badly, planned, run, show, show_price
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
@@ -18,8 +18,8 @@ def command(
     log: Log = None,
 ) -> None:
     """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed."""
-    door = announced_door(inventory, on, "plan")
-    report = run(door, execute=False, limit=limit, log=log)
+    runner = announced_runner(inventory, on, "plan")
+    report = run(runner, execute=False, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     elif as_page:

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, end_badly
+from gpupool.cli.running import announced_runner, end_badly
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.errors import UsageError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.slurm.releases import Supported, takes_over_from
 from gpupool.target import Target
 from gpupool.terminal import styled
@@ -33,8 +33,8 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found differences."""
-    door = announced_door(inventory, on, "restore")
-    target = door.target
+    runner = announced_runner(inventory, on, "restore")
+    target = runner.target
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup, so there are no backups")
     if drill:
@@ -49,13 +49,13 @@ def command(
         source = backup or "the newest backup"
         if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {source}?", err=True):
             return
-    _restore(door, backup, aside, as_json)
+    _restore(runner, backup, aside, as_json)
 
 
-def _restore(door: Door, backup: str, aside: bool, as_json: bool) -> None:
+def _restore(runner: DeployRunner, backup: str, aside: bool, as_json: bool) -> None:
     from gpupool.run.restore import restore
 
-    report = restore(door, backup, aside=aside)
+    report = restore(runner, backup, aside=aside)
     if as_json:
         print_json(report.as_dict())
     else:
@@ -63,7 +63,8 @@ def _restore(door: Door, backup: str, aside: bool, as_json: bool) -> None:
             stdout.print(styled((name, "red"), ": ", why))
         if report.ok:
             stdout.print(
-                f"the accounting database on {door.target.cluster.database.name} is restored ({report.seconds:.1f} s); "
+                f"the accounting database on {runner.target.cluster.database.name} is restored "
+                f"({report.seconds:.1f} s); "
                 "run gpupool apply to bring its accounts up to date",
                 style="bold green",
             )

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from gpupool.cli import complete
-from gpupool.cli.edit import confirm, door_and_original, show_draft, show_rest
+from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.terminal import styled
 
 Nodes = Annotated[
@@ -25,17 +25,17 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
 
     Exit code 1 if a node cannot be removed. After Ctrl-C, run the same command again to continue.
     """
-    Door.load()
+    DeployRunner.load()
     from gpupool.joining.retire import Retirement, prepare
     from gpupool.remote.controller import reach
 
-    door, original = door_and_original(inventory, on, "retire")
-    leaving = prepare(door.target, original, nodes, on=on)
+    runner, original = runner_and_original(inventory, on, "retire")
+    leaving = prepare(runner.target, original, nodes, on=on)
     show_draft(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)
     confirm(f"Drain {names}, wait for all jobs there, and remove {names} from the cluster?", yes)
-    with reach(door.target) as controller:
-        done = Retirement(controller, door, Watch(stderr), leaving).run()
+    with reach(runner.target) as controller:
+        done = Retirement(controller, runner, Watch(stderr), leaving).run()
     if as_json:
         print_json({
             "retired": list(done.names),

@@ -7,7 +7,7 @@ from gpupool.cli import price
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Report
 from gpupool.errors import UsageError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen, styled
 from gpupool.wording import changed, counted, shortened
@@ -15,9 +15,9 @@ from gpupool.wording import changed, counted, shortened
 MANY = 60
 
 
-def announced_door(inventory: Path, on: str, command: str) -> Door:
-    """Load the inventory, print its target, and return the `Door` that runs the command's deploys."""
-    return Door(find_target(inventory, on), command, stderr).announced()
+def announced_runner(inventory: Path, on: str, command: str) -> DeployRunner:
+    """Load the inventory, print its target, and return the `DeployRunner` that runs the command's deploys."""
+    return DeployRunner(find_target(inventory, on), command, stderr).announced()
 
 
 def chosen(target: Target, limit: str | None) -> set[str] | None:
@@ -33,10 +33,10 @@ def chosen(target: Target, limit: str | None) -> set[str] | None:
     return names
 
 
-def run(door: Door, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
+def run(runner: DeployRunner, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
     """Plan or apply the whole site on the nodes that `--limit` selects."""
-    names = chosen(door.target, limit)
-    report = door.apply(names, log) if execute else door.plan(names, log)
+    names = chosen(runner.target, limit)
+    report = runner.apply(names, log) if execute else runner.plan(names, log)
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is missing from it", style="yellow")
     return report

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, chosen
+from gpupool.cli.running import announced_runner, chosen
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.terminal import styled
@@ -36,9 +36,9 @@ def report(
     """List large directories, largest first. Exit code 1 if the reports of a server cannot be read."""
     from gpupool.run.usage import usage_report
 
-    door = announced_door(inventory, on, "storage report")
-    least = _least(door.target.cluster, over)
-    usage = usage_report(door, chosen(door.target, limit))
+    runner = announced_runner(inventory, on, "storage report")
+    least = _least(runner.target.cluster, over)
+    usage = usage_report(runner, chosen(runner.target, limit))
     large = sorted(
         (directory for directory in usage.directories if directory.kib > least),
         key=lambda directory: (-directory.kib, directory.path),

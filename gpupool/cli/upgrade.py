@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.cli.running import announced_door, passed_over
+from gpupool.cli.running import announced_runner, passed_over
 from gpupool.cli.screen import Inventory, OnOption, ensure_confirmable, stderr, stdout
 from gpupool.cli.verify import checked, show_failures
 from gpupool.cli.watch import Watch
@@ -35,26 +35,26 @@ def command(
     """
     from gpupool.upgrade.order import ensure_upgradable
 
-    door = announced_door(inventory, on, "upgrade")
-    ensure_upgradable(door.target.cluster)
+    runner = announced_runner(inventory, on, "upgrade")
+    ensure_upgradable(runner.target.cluster)
     ensure_confirmable(yes, "upgrade changes nodes")
-    door.load()
+    runner.load()
     from gpupool.upgrade.prepare import prepare
     from gpupool.upgrade.run import Upgrade
     from gpupool.upkeep.engaged import engaged
 
-    release = door.target.cluster.slurm.version
-    with engaged(door) as (controller, hold):
-        ready = prepare(controller, door)
+    release = runner.target.cluster.slurm.version
+    with engaged(runner) as (controller, hold):
+        ready = prepare(controller, runner)
         if not ready.report.changed:
             what = "nothing to upgrade"
         else:
             nodes = counted(len(ready.todo), "node")
-            _show(door.target.cluster, ready, at_most)
+            _show(runner.target.cluster, ready, at_most)
             if not yes and not typer.confirm(f"Upgrade {nodes} to {release}?", err=True):
                 return
             try:
-                Upgrade(controller, door, hold, Watch(stderr), ready).run(at_most, drill=drill)
+                Upgrade(controller, runner, hold, Watch(stderr), ready).run(at_most, drill=drill)
             except KeyboardInterrupt:
                 stderr.print(
                     "stopped: jobs keep running, but nodes may stay drained and daemons stopped; "
@@ -63,7 +63,7 @@ def command(
                 )
                 raise
             what = f"{nodes} upgraded to Slurm {release}"
-    _end(door.target, ready, what)
+    _end(runner.target, ready, what)
 
 
 def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpupool.asleep import asleep
-from gpupool.cli.running import announced_door, chosen, passed_over
+from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.target import Target
 from gpupool.terminal import styled
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
-    target = announced_door(inventory, on, "verify").target
+    target = announced_runner(inventory, on, "verify").target
     names = chosen(target, limit) or {node.name for node in target.nodes}
     resting = asleep(target, names)
     outcomes = checked(target, names - {*resting})

@@ -11,7 +11,7 @@ from gpupool.drift import rows
 from gpupool.engine.report import Report
 from gpupool.programs.drift import slurm
 from gpupool.programs.drift.difference import BROKEN, NONE, Difference
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ class Drift:
     trouble: Mapping[str, str]
 
 
-def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
+def drift(runner: DeployRunner, plan: Report, names: Collection[str]) -> Drift:
     """Return the differences of the nodes in `names`; `plan` is the plan of these nodes."""
-    target = door.target
+    target = runner.target
     trouble = dict(plan.failures)
     differences = {
         name: list(rows.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
     }
-    states, devices = _live(door, {name for name in names if name not in trouble}, trouble)
+    states, devices = _live(runner, {name for name in names if name not in trouble}, trouble)
     for node in target.nodes:
         if node.name in devices and node.name in differences:
             differences[node.name] += _hardware(node, differences[node.name], devices[node.name])
@@ -61,7 +61,7 @@ def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Differe
 
 
 def _live(
-    door: Door, names: Collection[str], trouble: dict[str, str]
+    runner: DeployRunner, names: Collection[str], trouble: dict[str, str]
 ) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
     """Return slurmctld's state, read on the first controller without trouble, and the GPU device files of the nodes."""
     from gpupool.engine.here import here
@@ -69,7 +69,7 @@ def _live(
     from gpupool.facts.live import LiveSlurm
     from gpupool.operations.frame import look
 
-    target = door.target
+    target = runner.target
     controller = next((node.name for node in target.cluster.controllers if node.name not in trouble), None)
     states: dict[str, SlurmState] = {}
     devices: dict[str, Collection[str]] = {}
@@ -84,7 +84,7 @@ def _live(
 
     asked = {node.name for node in target.nodes if node.name == controller or (node.devices and node.name in names)}
     if asked:
-        done = door.deploy(ask, asked, execute=False)
+        done = runner.deploy(ask, asked, execute=False)
         done.ensure_not_interrupted()
         trouble.update(done.failures)
     return states, devices

@@ -10,8 +10,8 @@ from gpupool.joining import network as links
 from gpupool.joining.other_nodes import later
 from gpupool.joining.prepare import RESERVATION, WORK, Prepared
 from gpupool.remote.controller import Controller
-from gpupool.run.door import Door
 from gpupool.run.observer import Observer
+from gpupool.run.runner import DeployRunner
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
@@ -31,10 +31,10 @@ class Onboarded:
 
 
 class Onboarding:
-    """One onboarding; `controller` reaches the nodes of `prepared.after`, and `door` those of `prepared.before`."""
+    """One onboarding; `controller` reaches the nodes of `prepared.after`, and `runner` those of `prepared.before`."""
 
-    def __init__(self, controller: Controller, door: Door, observer: Observer, prepared: Prepared) -> None:
-        self._controller, self._door, self._observer, self._prepared = controller, door, observer, prepared
+    def __init__(self, controller: Controller, runner: DeployRunner, observer: Observer, prepared: Prepared) -> None:
+        self._controller, self._runner, self._observer, self._prepared = controller, runner, observer, prepared
         self._nodes = [prepared.after.cluster.nodes[name] for name in prepared.choices]
         self._names = ", ".join(prepared.choices)
 
@@ -76,12 +76,12 @@ class Onboarding:
 
     def _join(self) -> None:
         """Add the nodes to Slurm first: each is drained before its slurmd ever runs, so that no job can start there."""
-        door, others = self._door.to(self._prepared.after), self._prepared.others
-        self._apply(door, others)
+        runner, others = self._runner.to(self._prepared.after), self._prepared.others
+        self._apply(runner, others)
         drain.drain(self._controller, self._nodes, WORK, "joins")
         reserve.reserve(self._controller, RESERVATION, self._nodes)
-        first = door.target.cluster.controllers[0]
-        self._apply(door, [*(node.name for node in self._nodes), first.name])
+        first = runner.target.cluster.controllers[0]
+        self._apply(runner, [*(node.name for node in self._nodes), first.name])
         end = time.monotonic() + HEARD_SECONDS
         while time.monotonic() < end and not self._all_answer():
             time.sleep(1)
@@ -89,8 +89,8 @@ class Onboarding:
     def _all_answer(self) -> bool:
         return all(state.answers for state in states(self._controller, self._nodes).values())
 
-    def _apply(self, door: Door, names: Sequence[str]) -> None:
-        self._prepared.commands.count(door.apply(names)).ensure_ok()
+    def _apply(self, runner: DeployRunner, names: Sequence[str]) -> None:
+        self._prepared.commands.count(runner.apply(names)).ensure_ok()
 
     def _accept(self) -> None:
         least = self._prepared.network
@@ -113,7 +113,7 @@ class Onboarding:
             for node in self._nodes:
                 with suppress(GpupoolError):  # a node that cannot be reached is removed from Slurm anyway
                     self._controller.on(node.name, "sh", "-c", _LEAVE)
-            self._apply(self._door, self._prepared.others)
+            self._apply(self._runner, self._prepared.others)
         except GpupoolError as error:
             message = f"cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
             return f"{names}: {message}"

@@ -17,7 +17,7 @@ from gpupool.joining.steps import Commands, probe, reached_at
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller
 from gpupool.remote.nodes import Nodes
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target, target_of
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.state import states
@@ -53,7 +53,7 @@ class Prepared:
 
 def prepare(
     controller: Controller,
-    door: Door,
+    runner: DeployRunner,
     original: Original,
     asked: Sequence[str],
     options: MachineOptions,
@@ -64,16 +64,16 @@ def prepare(
 ) -> Prepared:
     """Probe the machines and compare them with the inventory; GpupoolError with all reasons to refuse a machine.
 
-    `original` is the inventory of the door's target; `on` is as in `target_of`.
+    `original` is the inventory of the runner's target; `on` is as in `target_of`.
     """
-    target, known = door.target, original.addresses
+    target, known = runner.target, original.addresses
     addresses = replaced_of(asked, known) if replace else nodes_of(asked)
     _ensure_new(controller, addresses, known, replace=replace)
     network = original.site.inventory.cluster.network
     reached = {name: reached_at(target, network, address) for name, address in addresses.items()}
     commands = Commands()
     with _pinned(target, reached, replace=replace, person=person):
-        machines = probe(door, reached, commands)
+        machines = probe(runner, reached, commands)
         choices = _chosen(machines, options, original, target.cluster, replace=replace)
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:

@@ -15,8 +15,8 @@ from gpupool.joining.other_nodes import concerned, later
 from gpupool.joining.steps import Commands
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller
-from gpupool.run.door import Door
 from gpupool.run.observer import Observer
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target, target_of
 from gpupool.upkeep import drain
 from gpupool.upkeep.state import states
@@ -68,10 +68,10 @@ def prepare(target: Target, original: Original, selector: str, *, on: str) -> Le
 
 
 class Retirement:
-    """One retirement; `controller` and `door` reach the nodes of `leaving.before`."""
+    """One retirement; `controller` and `runner` reach the nodes of `leaving.before`."""
 
-    def __init__(self, controller: Controller, door: Door, observer: Observer, leaving: Leaving) -> None:
-        self._controller, self._door, self._observer, self._leaving = controller, door, observer, leaving
+    def __init__(self, controller: Controller, runner: DeployRunner, observer: Observer, leaving: Leaving) -> None:
+        self._controller, self._runner, self._observer, self._leaving = controller, runner, observer, leaving
         self._commands = Commands()
 
     def run(self) -> Retired:
@@ -93,7 +93,7 @@ class Retirement:
         # a node that others have drained keeps their reason: it gets no jobs either
         drain.drain(self._controller, in_slurm, WORK, "leaves the cluster")
         drain.wait_until_empty(self._controller, in_slurm, self._observer)
-        self._commands.count(self._door.to(leaving.after).apply(leaving.others)).ensure_ok()
+        self._commands.count(self._runner.to(leaving.after).apply(leaving.others)).ensure_ok()
         if still := sorted(states(self._controller, leaving.nodes)):
             raise GpupoolError(
                 f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
@@ -101,7 +101,7 @@ class Retirement:
 
     def _depart(self) -> dict[str, str]:
         """Stop daemons and remove files on the nodes; return the failures by node, because a node may be broken."""
-        self._door.load()
+        self._runner.load()
         from gpupool.engine.here import here
         from gpupool.operations import departure, files
 
@@ -112,7 +112,7 @@ class Retirement:
             files.left(name="Files left behind", wanted=stays)
 
         names = {node.name for node in self._leaving.nodes} & {node.name for node in self._leaving.before.nodes}
-        report = self._commands.count(self._door.deploy(leave, names, execute=True))
+        report = self._commands.count(self._runner.deploy(leave, names, execute=True))
         report.ensure_not_interrupted()
         return report.failures
 

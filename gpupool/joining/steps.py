@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.facts.hardware import Machine
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target
 from gpupool.testbed.overlay import moved
 
@@ -24,9 +24,9 @@ class Commands:
         return report
 
 
-def probe(door: Door, addresses: Mapping[str, str], commands: Commands) -> dict[str, Machine]:
+def probe(runner: DeployRunner, addresses: Mapping[str, str], commands: Commands) -> dict[str, Machine]:
     """Return the hardware of machines, in the inventory or not; GpupoolError with the machines that do not answer."""
-    door.load()
+    runner.load()
     from gpupool.facts.hardware import Hardware
     from gpupool.operations.ambient import this_host
 
@@ -35,7 +35,7 @@ def probe(door: Door, addresses: Mapping[str, str], commands: Commands) -> dict[
     def look() -> None:
         seen[this_host().name] = this_host().get_fact(Hardware)
 
-    commands.count(door.look(addresses, look)).ensure_ok()
+    commands.count(runner.look(addresses, look)).ensure_ok()
     if silent := [name for name in addresses if seen.get(name) is None]:
         raise GpupoolError(f"{', '.join(silent)}: cannot read the hardware: no answer in time")
     return {name: machine for name, machine in seen.items() if machine is not None}

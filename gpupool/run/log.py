@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.wording import shortened
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ class History:
     asleep: tuple[str, ...]
 
 
-def history(door: Door, names: Collection[str] | None, since: str = "") -> History:
+def history(runner: DeployRunner, names: Collection[str] | None, since: str = "") -> History:
     """Return the runs of these nodes that began at `since` or later (`2030-01-31T08:12:00Z`)."""
     logs: dict[str, AppliedState] = {}
 
-    door.load()
+    runner.load()
     from gpupool.engine.here import here
     from gpupool.facts.applies import Applies
     from gpupool.operations.frame import look
@@ -55,9 +55,9 @@ def history(door: Door, names: Collection[str] | None, since: str = "") -> Histo
     def ask() -> None:
         logs[here()[1].name] = look(Applies, "the log of applies")
 
-    done = door.deploy(ask, names, execute=False)
+    done = runner.deploy(ask, names, execute=False)
     done.ensure_not_interrupted()
-    ordered = {node.name: logs[node.name] for node in door.target.nodes if node.name in logs}
+    ordered = {node.name: logs[node.name] for node in runner.target.nodes if node.name in logs}
     runs = tuple(run for run in merged(ordered) if run.first.begun >= since)
     damaged = {name: log.damaged for name, log in ordered.items() if log.damaged}
     return History(runs, damaged, done.failures, done.asleep)

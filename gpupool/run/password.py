@@ -8,7 +8,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.system.access import entry
 from gpupool.engine.report import Report
 from gpupool.errors import UsageError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 
 # without characters that look alike
 _CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -38,17 +38,17 @@ def ensure_first_password(cluster: Cluster, user: str) -> None:
         raise UsageError(f"{user} has no first password in the inventory: set first_password: must_change")
 
 
-def give(door: Door, user: str, names: Collection[str] | None, *, reset: bool) -> Given:
+def give(runner: DeployRunner, user: str, names: Collection[str] | None, *, reset: bool) -> Given:
     """Create a user's first password on the nodes (among `names`) where users log in without a job.
 
     `reset` replaces a password that the user has set, too. UsageError without such a node.
     """
-    target = door.target
+    target = runner.target
     logins = {node.name for node in target.nodes if entry(target.cluster, node) == "all"}
     logins &= logins if names is None else {*names}
     if not logins:
         raise UsageError("no node where users may log in without a job")
-    door.load()
+    runner.load()
     from gpupool.operations import passwords
 
     password = new_password()
@@ -56,7 +56,7 @@ def give(door: Door, user: str, names: Collection[str] | None, *, reset: bool) -
     def steps() -> None:
         passwords.first(name="First password", user=user, password=passwords.Secret(password), reset=reset)
 
-    report = door.deploy(steps, logins, execute=True)
+    report = runner.deploy(steps, logins, execute=True)
     given = tuple(name for name, host in report.hosts.items() if host.changes and name not in report.failures)
     kept = tuple(name for name in report.hosts if name not in (*given, *report.failures))
     return Given(password, given, kept, report)

@@ -2,15 +2,15 @@
 
 from gpupool.compile.system.backup import COMMAND
 from gpupool.engine.report import Report
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 
 
-def restore(door: Door, backup: str, *, aside: bool) -> Report:
+def restore(runner: DeployRunner, backup: str, *, aside: bool) -> Report:
     """Restore the database from a backup ("" for the newest), and restart the controllers to read it.
 
     With `aside`, a database that has jobs is kept under another name; without it, such a database is not replaced.
     """
-    door.load()
+    runner.load()
     from gpupool.engine.here import here
     from gpupool.operations import restore
     from gpupool.operations.together import barrier
@@ -23,5 +23,5 @@ def restore(door: Door, backup: str, *, aside: bool) -> Report:
         if node.has("controller", "backup-controller"):
             restore.read_again(name="Slurm controller", after=cluster.database.name)
 
-    cluster = door.target.cluster
-    return door.deploy(steps, {cluster.database.name, *(node.name for node in cluster.controllers)}, execute=True)
+    cluster = runner.target.cluster
+    return runner.deploy(steps, {cluster.database.name, *(node.name for node in cluster.controllers)}, execute=True)

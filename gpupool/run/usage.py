@@ -8,7 +8,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME
 from gpupool.compile.system.usage import SETTINGS, jobs_for
 from gpupool.programs.usage.note import human
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 
 if TYPE_CHECKING:
     from gpupool.facts.usage import UsageState
@@ -47,9 +47,9 @@ class UsageReport:
     trouble: dict[str, str] = field(default_factory=dict)
 
 
-def usage_report(door: Door, names: set[str] | None) -> UsageReport:
+def usage_report(runner: DeployRunner, names: set[str] | None) -> UsageReport:
     """Read the files of all nodes that count, or of the nodes in `names`; unreachable nodes are in `trouble`."""
-    target = door.target
+    target = runner.target
     counting = {node.name for node in target.nodes if jobs_for(target.cluster, node).count}
     if names is not None:
         counting &= names
@@ -57,7 +57,7 @@ def usage_report(door: Door, names: set[str] | None) -> UsageReport:
         return UsageReport()
     states: dict[str, UsageState | None] = {}
 
-    door.load()
+    runner.load()
     from gpupool.engine.here import here
     from gpupool.facts.usage import Usage
     from gpupool.operations.ambient import this_host
@@ -65,7 +65,7 @@ def usage_report(door: Door, names: set[str] | None) -> UsageReport:
     def look() -> None:
         states[here()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
 
-    done = door.deploy(look, counting, execute=False)
+    done = runner.deploy(look, counting, execute=False)
     done.ensure_not_interrupted()
     reported = UsageReport(trouble=dict(done.failures))
     for name in (node.name for node in target.nodes if node.name in states):

@@ -8,7 +8,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.remote.controller import Controller
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import TIDY
 from gpupool.upgrade.rollback import Rollback
@@ -28,20 +28,20 @@ class Prepared:
     lost: tuple[str, ...]
 
 
-def prepare(controller: Controller, door: Door) -> Prepared:
+def prepare(controller: Controller, runner: DeployRunner) -> Prepared:
     """Check all nodes with Slurm and change nothing, except that a rollback that was killed is finished first.
 
     GpupoolError after such a rollback, or with each node that cannot be upgraded, or if the nodes of slurmdbd and
     slurmctld have other changes pending.
     """
-    rollback = Rollback(controller, door)
+    rollback = Rollback(controller, runner)
     if rollback.was_interrupted():
         raise GpupoolError(f"an earlier upgrade was killed during its rollback\n{rollback.run()}")
-    report = door.deploy(steps.look, {node.name for node in door.target.nodes if node.runs_slurm}, execute=False)
-    lost = _lost(door.target.cluster, report)
+    report = runner.deploy(steps.look, {node.name for node in runner.target.nodes if node.runs_slurm}, execute=False)
+    lost = _lost(runner.target.cluster, report)
     work = {name: [change for change in host.changes if change.step != TIDY] for name, host in report.hosts.items()}
     if report.changed:
-        _ensure_no_other_changes(door, rollback.former(), work)
+        _ensure_no_other_changes(runner, rollback.former(), work)
     todo = tuple(name for name, changes in work.items() if changes)
     return Prepared(report, todo, tuple(name for name in report.hosts if name not in lost), lost)
 
@@ -57,15 +57,17 @@ def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
     return lost
 
 
-def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
+def _ensure_no_other_changes(
+    runner: DeployRunner, former: Cluster | None, work: Mapping[str, Sequence[Change]]
+) -> None:
     """Raise GpupoolError if the first nodes have other changes pending, which might fail after daemons were stopped.
 
     `former` is the cluster with its former release; None if slurmdbd already has the new release.
     """
-    first = _first(door.target.cluster)
+    first = _first(runner.target.cluster)
     if former is None or not all(work.get(name) for name in first):
         return
-    report = door.to(replace(door.target, cluster=former)).plan(first)
+    report = runner.to(replace(runner.target, cluster=former)).plan(first)
     report.ensure_ok("nothing was changed")
     if report.changed:
         changes = [f"{shortened(names)}: {change.operation}" for change, names in report.grouped.items()]

@@ -8,7 +8,7 @@ from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.remote.controller import Controller, RefusedError
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.slurm.releases import SUPPORTED, Supported
 from gpupool.upgrade import steps
 
@@ -18,9 +18,9 @@ AGAIN = "fix it, then run the same command again"
 class Rollback:
     """The rollback, from the files that the database's node keeps until the upgrade has ended."""
 
-    def __init__(self, controller: Controller, door: Door) -> None:
-        self._controller, self._door = controller, door
-        self._cluster = door.target.cluster
+    def __init__(self, controller: Controller, runner: DeployRunner) -> None:
+        self._controller, self._runner = controller, runner
+        self._cluster = runner.target.cluster
 
     def was_interrupted(self) -> bool:
         """Return whether an earlier run was killed during its rollback."""
@@ -36,7 +36,7 @@ class Rollback:
             )
         version = dict(line.split("=", 1) for line in old.splitlines())["slurmdbd"]
         name = backup.rpartition("/")[2]
-        report = self._door.deploy(
+        report = self._runner.deploy(
             partial(steps.back, self._former(release_of(version)), name), [node.name], execute=True
         )
         report.ensure_not_interrupted()

@@ -14,8 +14,8 @@ from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import release_of
 from gpupool.reasons import Code, Reason
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
-from gpupool.run.door import Door, Steps
 from gpupool.run.observer import Observer
+from gpupool.run.runner import DeployRunner, Steps
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import batches, stages
 from gpupool.upgrade.prepare import Prepared
@@ -38,12 +38,14 @@ class Upgrade:
     GpupoolError if it cannot continue: the message has the present state of the cluster, and what to do.
     """
 
-    def __init__(self, controller: Controller, door: Door, hold: Hold, observer: Observer, prepared: Prepared) -> None:
-        self._controller, self._door, self._hold, self._observer = controller, door, hold, observer
-        self._cluster = door.target.cluster
+    def __init__(
+        self, controller: Controller, runner: DeployRunner, hold: Hold, observer: Observer, prepared: Prepared
+    ) -> None:
+        self._controller, self._runner, self._hold, self._observer = controller, runner, hold, observer
+        self._cluster = runner.target.cluster
         self._release = self._cluster.slurm.version
         self._todo, self._reached = prepared.todo, prepared.reached
-        self._rollback = Rollback(controller, door)
+        self._rollback = Rollback(controller, runner)
 
     def run(self, at_most: int, *, drill: bool = False) -> None:
         """Fetch all packages, back up, run all stages, then apply the inventory on all nodes with Slurm.
@@ -51,7 +53,7 @@ class Upgrade:
         At most `at_most` compute nodes change at once. `drill` first restores the backup with the new release on this
         machine, and stops the upgrade if anything differs.
         """
-        with self._door.awake(self._reached):
+        with self._runner.awake(self._reached):
             if self._todo:
                 self._do(steps.fetch, self._todo, "nothing was changed")
             if self._back_up() and drill:
@@ -73,7 +75,7 @@ class Upgrade:
     def _drill(self) -> None:
         from gpupool.rehearsal.drill import run
 
-        restored = run(self._door.target, "", self._release, partial(self._observer.step, "drill"))
+        restored = run(self._runner.target, "", self._release, partial(self._observer.step, "drill"))
         self._observer.drilled(restored)
         if not restored.ok:
             raise GpupoolError("the drill found differences, and nothing was changed")
@@ -105,16 +107,16 @@ class Upgrade:
         self._do(steps.change, [node.name for node in nodes], AGAIN)
 
     def _do(self, deploy: Steps, names: Collection[str], advice: str) -> None:
-        self._door.deploy(deploy, names, execute=True).ensure_ok(advice)
+        self._runner.deploy(deploy, names, execute=True).ensure_ok(advice)
 
     def _apply(self, names: Collection[str]) -> None:
-        self._door.apply(names).ensure_ok(f"it already has the packages of Slurm {self._release}; {AGAIN}")
+        self._runner.apply(names).ensure_ok(f"it already has the packages of Slurm {self._release}; {AGAIN}")
 
     def _database(self, node: Node) -> None:
         self._observer.step(
             node.name, f"upgrading to Slurm {self._release}; slurmdbd converts its database, jobs keep running"
         )
-        report = self._door.deploy(steps.database, [node.name], execute=True)
+        report = self._runner.deploy(steps.database, [node.name], execute=True)
         report.ensure_not_interrupted()
         why = report.failures.get(node.name)
         if why is None:
@@ -144,7 +146,7 @@ class Upgrade:
             self._hold.ensure()
             # a job that starts in the seconds without slurmd would fail
             drain.drain(self._controller, batch, WORK, f"Slurm {self._release}; running jobs continue")
-            report = self._door.deploy(steps.change, [node.name for node in batch], execute=True)
+            report = self._runner.deploy(steps.change, [node.name for node in batch], execute=True)
             report.ensure_not_interrupted()
             failed = {
                 **self._wait_for_slurmd([node for node in batch if node.name not in report.failures]),

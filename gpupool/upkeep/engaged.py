@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpupool.remote.controller import Controller, reach
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.upkeep.hold import Hold, locked
 
 
 @contextmanager
-def engaged(door: Door) -> Iterator[tuple[Controller, Hold]]:
+def engaged(runner: DeployRunner) -> Iterator[tuple[Controller, Hold]]:
     """Yield the connection to the controllers and the lock; GpupoolError if another maintenance or upgrade holds it."""
-    door.load()
-    with reach(door.target) as controller, locked(controller) as hold:
+    runner.load()
+    with reach(runner.target) as controller, locked(controller) as hold:
         yield controller, hold

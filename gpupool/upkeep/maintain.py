@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from gpupool.reasons import Code
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
-from gpupool.run.door import Door
 from gpupool.run.observer import Observer
+from gpupool.run.runner import DeployRunner
 from gpupool.slurm.nodes import NodeState
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
@@ -35,13 +35,13 @@ class Maintenance:
     def __init__(
         self,
         controller: Controller,
-        door: Door,
+        runner: DeployRunner,
         hold: Hold,
         observer: Observer,
         prepared: Prepared,
         options: MaintenanceOptions,
     ) -> None:
-        self._controller, self._door, self._hold, self._observer = controller, door, hold, observer
+        self._controller, self._runner, self._hold, self._observer = controller, runner, hold, observer
         self._prepared, self._options = prepared, options
         self._progress, self._shares = prepared.progress, prepared.shares
         self._proven = False  # whether the canary, the first node, has passed
@@ -228,7 +228,7 @@ class Maintenance:
         """
         for progress in nodes:
             self._observer.step(progress.node.name, "applying the inventory")
-        report = self._door.apply([progress.node.name for progress in nodes])
+        report = self._runner.apply([progress.node.name for progress in nodes])
         report.ensure_not_interrupted()
         wants = {}
         for progress in nodes:

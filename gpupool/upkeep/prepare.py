@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.slurm.jobs import Job
 from gpupool.upkeep.choice import GOOD, RESERVATION, Progress, begun, first_look, out_of_service
 from gpupool.upkeep.reboot import boots
@@ -39,7 +39,9 @@ class Prepared:
         return all(progress.phase in GOOD for progress in self.progress.values())
 
 
-def prepare(controller: Controller, door: Door, nodes: Sequence[Node], options: MaintenanceOptions) -> Prepared:
+def prepare(
+    controller: Controller, runner: DeployRunner, nodes: Sequence[Node], options: MaintenanceOptions
+) -> Prepared:
     """Return the work to do on each node, from the nodes' state and a plan of the inventory; change nothing.
 
     GpupoolError if an earlier maintenance has not finished on other nodes; UsageError if a single node would cost a lab
@@ -55,7 +57,7 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], options: 
             "add them to --nodes to continue there"
         )
     progress = first_look(nodes, known, started)
-    _find_work(controller, door, progress, started, options)
+    _find_work(controller, runner, progress, started, options)
     shares = shares_of(controller.target.cluster)
     waiting = [each.node.name for each in progress.values() if each.phase == "waiting"]
     for name in waiting:
@@ -77,7 +79,7 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], options: 
 
 def _find_work(
     controller: Controller,
-    door: Door,
+    runner: DeployRunner,
     progress: dict[str, Progress],
     started: Collection[str],
     options: MaintenanceOptions,
@@ -86,7 +88,7 @@ def _find_work(
     waiting = [each for each in progress.values() if each.phase == "waiting"]
     if not waiting:
         return
-    report = door.plan([progress.node.name for progress in waiting])
+    report = runner.plan([progress.node.name for progress in waiting])
     report.ensure_not_interrupted()
     last = boots(controller, [progress.node for progress in waiting])
     for each in waiting:

@@ -52,7 +52,7 @@ def test_slurm_allocates_gpus(site: Installed) -> None:
 
 
 def test_plain_pyinfra_runs_the_same_deploy(site: Installed) -> None:
-    where = site.good(site.bin / "python", "-c", "from gpupool.run.door import SITE; print(SITE)").strip()
+    where = site.good(site.bin / "python", "-c", "from gpupool.run.runner import SITE; print(SITE)").strip()
     output = site.good(
         "pyinfra",
         "my-site/inventory.py",

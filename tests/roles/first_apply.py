@@ -8,7 +8,7 @@ import yaml
 
 from gpupool.engine import hosts
 from gpupool.engine.drive import Report, run
-from gpupool.run.door import SITE
+from gpupool.run.runner import SITE
 
 KEPT = Path(__file__).parent / "first-apply.yml"
 TARGETS = {"testbed": empty_nodes.testbed("example"), "machines": empty_nodes.machines()}

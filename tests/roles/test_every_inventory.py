@@ -13,7 +13,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.engine.drive import run
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import slurm_version
-from gpupool.run.door import SITE
+from gpupool.run.runner import SITE
 from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 

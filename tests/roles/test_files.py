@@ -15,7 +15,7 @@ from gpupool.engine.here import here
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, mounts
 from gpupool.roles import base
-from gpupool.run.door import SITE
+from gpupool.run.runner import SITE
 from gpupool.target import Target
 from gpupool.wanted import File
 

@@ -10,8 +10,8 @@ from inventories import INVENTORY, changed
 
 from gpupool import cli
 from gpupool.cli import password
-from gpupool.run.door import Door
 from gpupool.run.password import new_password
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target
 
 WORD = re.compile(r"[a-z2-9]{4}(-[a-z2-9]{4}){3}\n")
@@ -21,7 +21,7 @@ WORD = re.compile(r"[a-z2-9]{4}(-[a-z2-9]{4}){3}\n")
 def sdumont(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     """The nodes of an inventory whose users have a first password."""
     target = Target(changed(INVENTORY / "santos-dumont", tmp_path), None, {})
-    monkeypatch.setattr(password, "announced_door", lambda *_: Door(target, "password"))
+    monkeypatch.setattr(password, "announced_runner", lambda *_: DeployRunner(target, "password"))
     return target
 
 

@@ -21,7 +21,7 @@ from pyinfra.api.facts import get_fact
 from gpupool.engine.drive import Report, run
 from gpupool.operations import munge, slurm
 from gpupool.roles import gpu, storage, where
-from gpupool.run.door import SITE
+from gpupool.run.runner import SITE
 from gpupool.target import Target
 from gpupool.wanted import File
 

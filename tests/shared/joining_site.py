@@ -1,10 +1,10 @@
-"""A copy of the small inventory whose machines join and leave on models of slurmctld and of the door."""
+"""A copy of the small inventory whose machines join and leave on models of slurmctld and of the DeployRunner."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from fake_controller import FakeController
-from fake_door import FakeDoor, Notes
+from fake_runner import FakeRunner, Notes
 from inventories import SMALL, copied
 from ssh_server import new_key
 
@@ -48,7 +48,7 @@ class Site:
         self.target = Target(cluster, None, {}, self.folder)
         fake.lead_to(self.target)
         self.fake, self.slurm, self.notes = fake, fake.slurm, Notes()
-        self.door = FakeDoor(self.target, "onboard")
+        self.runner = FakeRunner(self.target, "onboard")
         key = new_key(folder / "key")
         self.key = f"{key.get_name()} {key.get_base64()}"
         self.machines: dict[str, Machine | None] = {}
@@ -68,12 +68,12 @@ class Site:
         words = asked or (NEW, ADDRESS)
         options, person = MachineOptions(hardware, None, network), Person(agrees)
         original = written.opened(self.folder)
-        return prepare(self.fake, self.door, original, words, options, on="nodes", replace=replaces, person=person)
+        return prepare(self.fake, self.runner, original, words, options, on="nodes", replace=replaces, person=person)
 
     def onboard(self, *asked: str, network: int | None = None, replaces: bool = False) -> Onboarded:
         prepared = self.prepare(*asked, network=network, replaces=replaces)
         self.fake.lead_to(prepared.after)
-        return Onboarding(self.fake, self.door, self.notes, prepared).run()
+        return Onboarding(self.fake, self.runner, self.notes, prepared).run()
 
     def runs(self) -> list[tuple[str, tuple[str, ...]]]:
-        return [run for run in self.door.runs if run[0] != "look at machines"]
+        return [run for run in self.runner.runs if run[0] != "look at machines"]

@@ -1,9 +1,9 @@
-"""A maintenance of the small cluster on models of slurmctld and of the door."""
+"""A maintenance of the small cluster on models of slurmctld and of the DeployRunner."""
 
 from typing import Any
 
 from fake_controller import FakeController
-from fake_door import FakeDoor, FakeHold, Notes
+from fake_runner import FakeHold, FakeRunner, Notes
 
 from gpupool.upkeep.choice import chosen
 from gpupool.upkeep.maintain import Maintenance
@@ -19,20 +19,20 @@ class Run:
 
     def __init__(self, fake: FakeController) -> None:
         self.fake, self.slurm, self.clock = fake, fake.slurm, fake.clock
-        self.door = FakeDoor(fake.target, "maintain")
+        self.runner = FakeRunner(fake.target, "maintain")
         self.notes, self.hold = Notes(), FakeHold()
         for name in (ONE, TWO):
-            self.door.changes["plan", name] = ["Slurm configuration", "GPU driver"]
+            self.runner.changes["plan", name] = ["Slurm configuration", "GPU driver"]
 
     def prepare(self, selector: str = "@compute", **options: Any) -> Prepared:
         wanted = self._options(**options)
-        return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
+        return prepare(self.fake, self.runner, chosen(self.fake.target, selector), wanted)
 
     def __call__(self, selector: str = "@compute", **options: Any) -> dict[str, tuple[str, str]]:
         """Return the phase of each node and the reason at the end."""
         self.prepared = self.prepare(selector, **options)
         hold: Any = self.hold
-        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._options(**options)).run()
+        Maintenance(self.fake, self.runner, hold, self.notes, self.prepared, self._options(**options)).run()
         return {name: (progress.phase, progress.why) for name, progress in self.prepared.progress.items()}
 
     def _options(
@@ -41,7 +41,7 @@ class Run:
         return MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
 
     def applied(self) -> list[tuple[str, ...]]:
-        return [nodes for what, nodes in self.door.runs if what == "apply"]
+        return [nodes for what, nodes in self.runner.runs if what == "apply"]
 
     def left_behind(self) -> tuple[object, ...]:
         reasons = [node.reason for node in self.slurm.nodes.values() if node.reason]

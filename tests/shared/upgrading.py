@@ -1,9 +1,9 @@
-"""An upgrade of the small cluster from 24.11 to 26.05 on models of slurmctld and of the door."""
+"""An upgrade of the small cluster from 24.11 to 26.05 on models of slurmctld and of the DeployRunner."""
 
 from typing import Any
 
 from fake_controller import FakeController
-from fake_door import FakeDoor, FakeHold, Notes
+from fake_runner import FakeHold, FakeRunner, Notes
 
 from gpupool.facts.slurm_packages import FOLDER
 from gpupool.upgrade.prepare import Prepared, prepare
@@ -19,14 +19,14 @@ class Run:
 
     def __init__(self, fake: FakeController) -> None:
         self.fake, self.slurm = fake, fake.slurm
-        self.door = FakeDoor(fake.target, "upgrade")
+        self.runner = FakeRunner(fake.target, "upgrade")
         self.notes, self.hold = Notes(), FakeHold()
         fake.packages["ctl slurmdbd"] = "24.11.5-4"
         for name in NODES:
-            self.door.changes["look", name] = ["Packages | files for it", "Slurm | slurmd"]
-        self.door.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": "26.05.5-1"})
-        self.door.effects["apply"] = self._controllers
-        self.door.effects["change"] = self._changed
+            self.runner.changes["look", name] = ["Packages | files for it", "Slurm | slurmd"]
+        self.runner.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": "26.05.5-1"})
+        self.runner.effects["apply"] = self._controllers
+        self.runner.effects["change"] = self._changed
 
     def _controllers(self, names: tuple[str, ...]) -> None:
         if "ctl" in names:
@@ -38,11 +38,11 @@ class Run:
                 self.slurm.nodes[name].version = "26.05.5"
 
     def prepare(self) -> Prepared:
-        return prepare(self.fake, self.door)
+        return prepare(self.fake, self.runner)
 
     def __call__(self, at_most: int = 1) -> None:
         hold: Any = self.hold
-        Upgrade(self.fake, self.door, hold, self.notes, self.prepare()).run(at_most)
+        Upgrade(self.fake, self.runner, hold, self.notes, self.prepare()).run(at_most)
 
     def keep(self, **files: str) -> None:
         """Keep the files that a rollback needs on the node of the database."""
@@ -52,4 +52,4 @@ class Run:
 
     def steps(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return the runs that change something on nodes, in order."""
-        return [run for run in self.door.runs if run[0] not in ("look", "plan", "awake")]
+        return [run for run in self.runner.runs if run[0] not in ("look", "plan", "awake")]

@@ -97,7 +97,7 @@ def test_only_gpupool_is_importable(installed: Installed) -> None:
 
 
 def test_nothing_is_imported_from_the_repository(installed: Installed) -> None:
-    code = "import gpupool, gpupool.run.door as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
+    code = "import gpupool, gpupool.run.runner as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
     package, deploy, there = installed.good(installed.bin / "python", "-c", code).split()
     assert there == "True"
     assert all(Path(path).is_relative_to(installed.bin.parent) for path in (package, deploy))

@@ -110,11 +110,11 @@ def test_a_signal_while_nodes_are_at_work(tmp_path: Path, number: signal.Signals
 import os, sys
 from pathlib import Path
 from gpupool import cli
-from gpupool.run import door
+from gpupool.run import runner
 from gpupool.engine.report import NodeHost
 from gpupool.target import Target
 Target.hosts = property(lambda target: [NodeHost("here", connector="local")])
-door.SITE = lambda: os.kill(os.getpid(), {int(number)}) or __import__("gevent").sleep(600)
+runner.SITE = lambda: os.kill(os.getpid(), {int(number)}) or __import__("gevent").sleep(600)
 sys.argv = ["gpupool", "plan", {str(SMALL)!r}, "--on", "nodes"]
 cli.main()
 """

@@ -1,6 +1,6 @@
 """Each command that changes nodes passes its name, the user and the commit to the engine, and loads the inventory once.
 
-The engine writes them into the log of each node that it changes: `tests/engine/test_door.py`.
+The engine writes them into the log of each node that it changes: `tests/engine/test_runner.py`.
 """
 
 import re
@@ -26,7 +26,7 @@ from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, prepare
 from gpupool.remote import controller as remote
 from gpupool.remote.lock import whoami
-from gpupool.run.door import SITE
+from gpupool.run.runner import SITE
 from gpupool.target import Target
 from gpupool.upkeep import engaged
 

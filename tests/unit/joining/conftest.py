@@ -20,7 +20,7 @@ def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     class Host:
         @property
         def name(self) -> str:
-            return made.door.looked_at[-1]
+            return made.runner.looked_at[-1]
 
         def get_fact(self, fact: object) -> Machine | None:
             return made.machines.get(self.name, BOX)
@@ -32,7 +32,7 @@ def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             if "ctl" in names:
                 fake.slurm.add(node)
 
-    made.door.effects["apply"] = known
+    made.runner.effects["apply"] = known
     return made
 
 
@@ -42,7 +42,7 @@ def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     changes = ("gpu-[1-2]", "gpu-[1-3]"), ("10.90.2.[1-2]", "10.90.2.[1-3]")
     made = Site(fake, tmp_path, *changes)
     fake.slurm.add(made.target.cluster.nodes[NEW])
-    made.door.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
+    made.runner.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
     here = SimpleNamespace(here=lambda: (made.target.cluster, made.target.cluster.nodes[NEW]))
     monkeypatch.setattr("gpupool.engine.here.here", here.here)
     return made

@@ -20,7 +20,7 @@ def test_a_prepared_machine_is_compared_and_only_its_key_is_written(site: Site) 
     assert (prepared.machines, prepared.others) == ({NEW: BOX}, ("ctl",))
     assert prepared.after.cluster.nodes[NEW].gpus == {"a40": 8}
     assert site.written() == site.text
-    assert site.door.runs == [("look at machines", (NEW,))]
+    assert site.runner.runs == [("look at machines", (NEW,))]
     assert prepared.commands.sent == {NEW: 1}
     assert pinned(site.pins) == (site.key,)
 
@@ -45,7 +45,7 @@ def test_a_machine_that_does_not_answer_is_named(site: Site, silent: bool) -> No
         site.machines[NEW] = None
         why = "gpu-3: cannot read the hardware: no answer in time"
     else:
-        site.door.failures["look at machines", NEW] = "cannot be reached: no route to host"
+        site.runner.failures["look at machines", NEW] = "cannot be reached: no route to host"
         why = "gpu-3: cannot be reached: no route to host"
     with pytest.raises(GpupoolError, match=why):
         site.prepare()
@@ -54,15 +54,15 @@ def test_a_machine_that_does_not_answer_is_named(site: Site, silent: bool) -> No
 
 def test_the_commands_of_all_probes_are_counted(site: Site) -> None:
     commands = Commands()
-    probe(site.door, {NEW: ADDRESS, "gpu-4": "10.90.2.4"}, commands)
-    probe(site.door, {NEW: ADDRESS}, commands)
+    probe(site.runner, {NEW: ADDRESS, "gpu-4": "10.90.2.4"}, commands)
+    probe(site.runner, {NEW: ADDRESS}, commands)
     assert commands.sent == {NEW: 2, "gpu-4": 1}
 
 
 def test_a_node_of_the_inventory_is_refused(site: Site) -> None:
     with pytest.raises(UsageError, match=r"gpu-2 is already in the inventory, with address 10\.90\.2\.2"):
         site.prepare("gpu-2", "10.90.2.2")
-    assert site.door.runs == []
+    assert site.runner.runs == []
 
 
 @pytest.mark.parametrize("how", ["drained", "reserved"])
@@ -100,7 +100,7 @@ def test_a_replaced_node_keeps_its_declared_hardware(site: Site) -> None:
 def test_a_refused_key_ends_the_onboarding_before_a_login(site: Site) -> None:
     with pytest.raises(GpupoolError, match="the host key was not accepted"):
         site.prepare(agrees=False)
-    assert site.door.runs == []
+    assert site.runner.runs == []
 
 
 # Joining
@@ -153,7 +153,7 @@ def test_a_slurmd_that_answers_late_is_waited_for(site: Site) -> None:
             site.slurm.nodes[NEW].flags.append("NOT_RESPONDING")
             site.fake.clock.after(60, lambda: site.slurm.nodes[NEW].flags.remove("NOT_RESPONDING"))
 
-    site.door.effects["apply"] = late
+    site.runner.effects["apply"] = late
     assert site.onboard().names == (NEW,)
 
 
@@ -175,7 +175,7 @@ def test_a_node_whose_slurmd_does_not_answer_is_removed_from_slurm_again(site: S
             site.slurm.add(node)
         site.slurm.nodes[NEW].flags = [*dict.fromkeys((*site.slurm.nodes[NEW].flags, "NOT_RESPONDING"))]
 
-    site.door.effects["apply"] = silent
+    site.runner.effects["apply"] = silent
     began = site.fake.clock.now
     assert refused(site, "gpu-3: slurmctld gets no answer from it") == UNDONE
     assert site.fake.clock.now - began >= HEARD_SECONDS
@@ -189,30 +189,30 @@ def test_a_node_that_fails_the_acceptance_is_removed_from_slurm_again(site: Site
 
 
 def test_a_node_whose_test_job_fails_is_removed_from_slurm_again(site: Site) -> None:
-    add = site.door.effects["apply"]
+    add = site.runner.effects["apply"]
 
     def spoiled(names: tuple[str, ...]) -> None:
         add(names)
         site.slurm.nodes[NEW].test = "GPU 0: memory error"
 
-    site.door.effects["apply"] = spoiled
+    site.runner.effects["apply"] = spoiled
     assert refused(site, "gpu-3: GPU 0: memory error") == UNDONE
 
 
 def test_a_node_whose_deploy_fails_is_removed_from_slurm_again(site: Site) -> None:
-    site.door.failures["apply", NEW] = "Packages: no space left on device"
+    site.runner.failures["apply", NEW] = "Packages: no space left on device"
     assert refused(site, "gpu-3: Packages: no space left on device") == UNDONE
 
 
 def test_a_lost_machine_is_removed_from_slurm_too(site: Site) -> None:
-    site.door.failures["apply", NEW] = "lost: no answer for 60 s"
-    add = site.door.effects["apply"]
+    site.runner.failures["apply", NEW] = "lost: no answer for 60 s"
+    add = site.runner.effects["apply"]
 
     def lost(names: tuple[str, ...]) -> None:
         add(names)
         site.fake.silent |= {NEW} & {*names}
 
-    site.door.effects["apply"] = lost
+    site.runner.effects["apply"] = lost
     assert refused(site, "gpu-3: lost") == UNDONE
 
 
@@ -233,7 +233,7 @@ def test_a_replaced_node_that_is_refused_is_still_drained(site: Site) -> None:
 
 
 def test_an_interrupted_deploy_leaves_the_node_drained(site: Site) -> None:
-    site.door.interrupted.add("apply")
+    site.runner.interrupted.add("apply")
     with pytest.raises(KeyboardInterrupt):
         site.onboard()
     assert site.written() == site.text

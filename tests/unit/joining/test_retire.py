@@ -11,7 +11,7 @@ from gpupool.joining.host_key import pin, pinned
 
 def leave(site: Site, *selector: str) -> retire.Retired:
     leaving = retire.prepare(site.target, written.opened(site.folder), ",".join(selector), on="nodes")
-    return retire.Retirement(site.fake, site.door, site.notes, leaving).run()
+    return retire.Retirement(site.fake, site.runner, site.notes, leaving).run()
 
 
 def test_a_node_leaves_slurm_before_its_daemons_stop_and_the_inventory_is_written_last(wide: Site) -> None:
@@ -48,7 +48,7 @@ def test_a_node_unknown_to_slurmctld_is_retired_without_a_drain(wide: Site) -> N
 
 
 def test_a_node_that_slurmctld_still_knows_is_kept_in_the_inventory(wide: Site) -> None:
-    wide.door.effects.clear()
+    wide.runner.effects.clear()
     before = wide.written()
     with pytest.raises(GpupoolError, match="slurmctld still knows gpu-3: run `gpupool apply`"):
         leave(wide, NEW)
@@ -57,14 +57,14 @@ def test_a_node_that_slurmctld_still_knows_is_kept_in_the_inventory(wide: Site) 
 
 
 def test_a_broken_node_is_retired_and_reported_as_not_cleaned(wide: Site) -> None:
-    wide.door.failures["leave", NEW] = "cannot be reached: no route to host"
+    wide.runner.failures["leave", NEW] = "cannot be reached: no route to host"
     assert leave(wide, NEW).left == {NEW: "cannot be reached: no route to host"}
     assert "gpu-[1-3]" not in wide.written()
 
 
 @pytest.mark.parametrize("what", ["apply", "leave"])
 def test_an_interrupted_retirement_does_not_change_the_inventory(wide: Site, what: str) -> None:
-    wide.door.interrupted.add(what)
+    wide.runner.interrupted.add(what)
     before = wide.written()
     with pytest.raises(KeyboardInterrupt):
         leave(wide, NEW)
@@ -72,7 +72,7 @@ def test_an_interrupted_retirement_does_not_change_the_inventory(wide: Site, wha
 
 
 def test_controllers_that_cannot_be_changed_stop_the_retirement(wide: Site) -> None:
-    wide.door.failures["apply", "ctl"] = "Slurm configuration: refused"
+    wide.runner.failures["apply", "ctl"] = "Slurm configuration: refused"
     with pytest.raises(GpupoolError, match="ctl: Slurm configuration: refused"):
         leave(wide, NEW)
     assert [what for what, _ in wide.runs()] == ["apply"]

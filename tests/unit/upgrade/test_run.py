@@ -31,8 +31,8 @@ def test_stages_run_in_slurms_order_and_files_are_removed_at_the_end(run: Run) -
     assert all(not node.flags and node.version == "26.05.5" for node in run.slurm.nodes.values())
     assert ("ctl", "slurmctld 26.05.5 answers") in run.notes.steps
     assert ("gpu-2", "slurmd 26.05 is registered") in run.notes.steps
-    assert run.door.runs[1] == ("plan", ("ctl",))
-    assert ("awake", NODES) in run.door.runs
+    assert run.runner.runs[1] == ("plan", ("ctl",))
+    assert ("awake", NODES) in run.runner.runs
 
 
 def test_jobs_are_neither_waited_for_nor_ended(run: Run) -> None:
@@ -46,21 +46,21 @@ def test_jobs_are_neither_waited_for_nor_ended(run: Run) -> None:
 
 
 def test_each_node_that_cannot_be_upgraded_is_named_and_nothing_changes(run: Run) -> None:
-    run.door.failures.update({("look", name): "Packages: apt has no Slurm 26.05" for name in ("gpu-1", "gpu-2")})
+    run.runner.failures.update({("look", name): "Packages: apt has no Slurm 26.05" for name in ("gpu-1", "gpu-2")})
     with pytest.raises(GpupoolError, match=r"gpu-1: .*\ngpu-2: .*\n2 nodes cannot be upgraded, and nothing"):
         run()
     assert run.steps() == []
 
 
 def test_a_lost_compute_node_is_upgraded_later_and_a_lost_controller_is_refused(run: Run) -> None:
-    run.door.failures["look", "gpu-2"] = "cannot be reached: no route to host"
-    run.door.reasons["look", "gpu-2"] = run.door.reasons["look", "ctl"] = Reason(Code.UNREACHABLE)
-    run.door.changes.pop(("look", "gpu-2"))
+    run.runner.failures["look", "gpu-2"] = "cannot be reached: no route to host"
+    run.runner.reasons["look", "gpu-2"] = run.runner.reasons["look", "ctl"] = Reason(Code.UNREACHABLE)
+    run.runner.changes.pop(("look", "gpu-2"))
     prepared = run.prepare()
     assert (prepared.lost, prepared.reached, prepared.todo) == (("gpu-2",), ("ctl", "gpu-1"), ("ctl", "gpu-1"))
     run()
     assert ("apply", ("ctl", "gpu-1")) in run.steps()
-    run.door.failures["look", "ctl"] = "cannot be reached: no route to host"
+    run.runner.failures["look", "ctl"] = "cannot be reached: no route to host"
     with pytest.raises(GpupoolError, match=r"ctl: cannot be reached: .*\n1 node cannot be upgraded"):
         run.prepare()
 
@@ -68,7 +68,7 @@ def test_a_lost_compute_node_is_upgraded_later_and_a_lost_controller_is_refused(
 def test_files_of_an_earlier_upgrade_alone_are_no_work(run: Run) -> None:
     run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
     for name in NODES:
-        run.door.changes["look", name] = ["Afterwards | files of the upgrade"]
+        run.runner.changes["look", name] = ["Afterwards | files of the upgrade"]
     assert run.prepare().todo == ()
     run()
     assert run.steps() == [("apply", NODES), ("tidy", NODES)]
@@ -77,9 +77,9 @@ def test_files_of_an_earlier_upgrade_alone_are_no_work(run: Run) -> None:
 @pytest.mark.parametrize("what", ["changes", "failures"])
 def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade(run: Run, what: str) -> None:
     if what == "changes":
-        run.door.changes["plan", "ctl"] = ["Slurm configuration | /etc/slurm/slurm.conf"]
+        run.runner.changes["plan", "ctl"] = ["Slurm configuration | /etc/slurm/slurm.conf"]
     else:
-        run.door.failures["plan", "ctl"] = "Slurm configuration: slurmctld refuses it"
+        run.runner.failures["plan", "ctl"] = "Slurm configuration: slurmctld refuses it"
     why = {"changes": "other changes than slurm.version", "failures": "slurmctld refuses it\nnothing was changed"}
     with pytest.raises(GpupoolError, match=why[what]):
         run()
@@ -89,7 +89,7 @@ def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade(run: Ru
 
 
 def test_an_interrupted_probe_ends_the_upgrade(run: Run) -> None:
-    run.door.interrupted.add("look")
+    run.runner.interrupted.add("look")
     with pytest.raises(KeyboardInterrupt):
         run()
 
@@ -111,7 +111,7 @@ def test_a_database_that_has_the_new_release_is_not_backed_up_again(run: Run) ->
 
 
 def test_a_failed_download_stops_the_upgrade_before_the_backup(run: Run) -> None:
-    run.door.failures["fetch", "gpu-1"] = "Packages: no space left on device"
+    run.runner.failures["fetch", "gpu-1"] = "Packages: no space left on device"
     with pytest.raises(GpupoolError, match="gpu-1: Packages: no space left on device\nnothing was changed"):
         run()
     assert run.fake.did("make$") == []
@@ -119,7 +119,7 @@ def test_a_failed_download_stops_the_upgrade_before_the_backup(run: Run) -> None
 
 def test_without_a_slurmdbd_there_is_no_release_and_no_former_cluster(run: Run) -> None:
     run.fake.packages.clear()
-    rollback = Rollback(run.fake, run.door)
+    rollback = Rollback(run.fake, run.runner)
     assert (rollback.release(), rollback.former()) == ("", None)
 
 
@@ -128,9 +128,9 @@ def test_without_a_slurmdbd_there_is_no_release_and_no_former_cluster(run: Run) 
 
 def fails(run: Run, why: str, release: str = "26.05.5-1", reason: Reason = SLURMDBD_DOWN) -> str:
     """Let slurmdbd fail with the packages of a release; return the failure of the upgrade."""
-    run.door.failures["database", "ctl"] = why
-    run.door.reasons["database", "ctl"] = reason
-    run.door.effects["database"] = lambda _: run.fake.packages.update({"ctl slurmdbd": release})
+    run.runner.failures["database", "ctl"] = why
+    run.runner.reasons["database", "ctl"] = reason
+    run.runner.effects["database"] = lambda _: run.fake.packages.update({"ctl slurmdbd": release})
     with pytest.raises(GpupoolError) as error:
         run()
     assert [what for what, _ in run.steps()][:2] == ["fetch", "database"]
@@ -179,7 +179,7 @@ def test_without_the_former_packages_or_the_backup_no_rollback_is_possible(run: 
 
 def test_a_failed_rollback_names_the_daemons_that_still_run(run: Run) -> None:
     run.keep(**WAY_BACK)
-    run.door.failures["back", "ctl"] = "Former database: mariadb is not running"
+    run.runner.failures["back", "ctl"] = "Former database: mariadb is not running"
     message = fails(run, DBD_FAILS)
     assert "cannot roll back to slurmdbd 24.11.5-4 with database-1.sql.gz: Former database: mariadb" in message
     assert "jobs keep running" in message
@@ -188,8 +188,8 @@ def test_a_failed_rollback_names_the_daemons_that_still_run(run: Run) -> None:
 @pytest.mark.parametrize("what", ["database", "back"])
 def test_an_interrupted_conversion_or_rollback_ends_the_run(run: Run, what: str) -> None:
     run.keep(**WAY_BACK)
-    run.door.failures["database", "ctl"], run.door.reasons["database", "ctl"] = DBD_FAILS, SLURMDBD_DOWN
-    run.door.interrupted.add(what)
+    run.runner.failures["database", "ctl"], run.runner.reasons["database", "ctl"] = DBD_FAILS, SLURMDBD_DOWN
+    run.runner.interrupted.add(what)
     with pytest.raises(KeyboardInterrupt):
         run()
     assert ("back", ("ctl",)) in run.steps() or what == "database"
@@ -199,12 +199,14 @@ def test_a_killed_rollback_is_finished_first(run: Run) -> None:
     run.keep(**WAY_BACK, back="")
     with pytest.raises(GpupoolError, match=r"an earlier upgrade was killed during its rollback\nctl has Slurm 24\.11"):
         run()
-    assert run.door.runs == [("back", ("ctl",))]
+    assert run.runner.runs == [("back", ("ctl",))]
 
 
 def test_the_rollback_restores_the_former_release(run: Run) -> None:
-    former = Rollback(run.fake, run.door).former()
+    former = Rollback(run.fake, run.runner).former()
     assert former
     assert former.slurm.version == "24.11"
     run.fake.packages["ctl slurmdbd"] = "21.08.8-1"
-    assert Rollback(run.fake, run.door).former() == run.fake.target.cluster, "a release that is not known has no files"
+    assert Rollback(run.fake, run.runner).former() == run.fake.target.cluster, (
+        "a release that is not known has no files"
+    )

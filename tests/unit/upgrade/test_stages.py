@@ -17,7 +17,7 @@ from gpupool.upkeep.state import states
 
 
 def test_a_slurmctld_that_does_not_start_with_the_new_release_stops_the_upgrade(run: Run) -> None:
-    run.door.effects.pop("apply")
+    run.runner.effects.pop("apply")
     began = run.fake.clock.now
     with pytest.raises(GpupoolError, match=r"no slurmctld 26\.05 after 180 s \(slurmctld 24\.11\.5 answers\); fix it"):
         run()
@@ -34,25 +34,25 @@ def test_a_silent_slurmctld_stops_the_upgrade_and_a_late_one_does_not(run: Run) 
         run.slurm.away = False
         run._controllers(names)
 
-    run.door.effects["apply"] = late
+    run.runner.effects["apply"] = late
 
     def changed(names: tuple[str, ...]) -> None:
         run._changed(names)
-        run.door.effects.pop("apply", None)
+        run.runner.effects.pop("apply", None)
 
-    run.door.effects["change"] = changed
+    run.runner.effects["change"] = changed
     run()
     assert run.steps()[-1][0] == "tidy"
 
 
 def test_a_silent_slurmctld_is_abandoned_after_its_time(run: Run) -> None:
-    run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
+    run.runner.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
     with pytest.raises(GpupoolError, match=r"no slurmctld 26\.05 after \d+ s \(no controller answers"):
         run()
 
 
 def test_a_first_compute_node_that_fails_is_left_drained_and_stops_all_others(run: Run) -> None:
-    run.door.failures["change", "gpu-1"] = "Slurm: dpkg was interrupted"
+    run.runner.failures["change", "gpu-1"] = "Slurm: dpkg was interrupted"
     with pytest.raises(GpupoolError, match=r"gpu-1: Slurm: dpkg was .*\ngpu-1 stay drained, and the upgrade stops"):
         run(at_most=4)
     assert run.slurm.nodes["gpu-1"].reason == "gpupool: upgrade: failed: Slurm: dpkg was interrupted"
@@ -76,7 +76,7 @@ def test_a_node_that_does_not_register_with_the_new_slurmd_is_left_drained(
         run._changed(names)
         spoil(run.slurm.nodes[names[0]])
 
-    run.door.effects["change"] = changed
+    run.runner.effects["change"] = changed
     began = run.fake.clock.now
     with pytest.raises(GpupoolError, match="gpu-1 stay drained") as error:
         run()
@@ -86,13 +86,13 @@ def test_a_node_that_does_not_register_with_the_new_slurmd_is_left_drained(
 
 
 def test_a_node_that_registers_late_is_waited_for(run: Run) -> None:
-    run.door.effects["change"] = lambda names: run.fake.clock.after(100, lambda: run._changed(names))
+    run.runner.effects["change"] = lambda names: run.fake.clock.after(100, lambda: run._changed(names))
     run()
     assert not any(node.flags for node in run.slurm.nodes.values())
 
 
 def test_a_node_unknown_to_slurmctld_is_named(run: Run) -> None:
-    run.door.effects["change"] = lambda names: run.slurm.nodes.pop(names[0]) and None
+    run.runner.effects["change"] = lambda names: run.slurm.nodes.pop(names[0]) and None
     with pytest.raises(GpupoolError, match="gpu-1"):
         run()
 
@@ -101,8 +101,8 @@ def test_a_node_drained_by_an_earlier_run_is_resumed_even_if_it_is_upgraded(run:
     run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
     drain(run.fake, [run.fake.target.cluster.nodes["gpu-2"]], "upgrade", "Slurm 26.05")
     for name in NODES:
-        run.door.changes.pop(("look", name))
-    run.door.changes["look", "ctl"] = ["Slurm | slurmd"]
+        run.runner.changes.pop(("look", name))
+    run.runner.changes["look", "ctl"] = ["Slurm | slurmd"]
     run()
     assert ("change", ("gpu-2",)) in run.steps()
     assert ("change", ("gpu-1",)) not in run.steps()
@@ -120,7 +120,7 @@ def test_a_drain_by_others_is_kept(run: Run) -> None:
     ("what", "why"), [("apply", "it already has the packages of Slurm 26.05"), ("tidy", "fix it, then")]
 )
 def test_a_failure_at_the_end_is_reported_with_the_next_command(run: Run, what: str, why: str) -> None:
-    run.door.failures[what, "gpu-2"] = "Slurm configuration: no space left on device"
+    run.runner.failures[what, "gpu-2"] = "Slurm configuration: no space left on device"
     with pytest.raises(GpupoolError, match=f"gpu-2: Slurm configuration: no space left on device\n{why}"):
         run()
 
@@ -136,7 +136,7 @@ def test_a_lost_lock_ends_the_upgrade_before_the_next_step(run: Run, looks: int)
 
 
 def test_an_interrupted_change_leaves_the_node_drained(run: Run) -> None:
-    run.door.interrupted.add("change")
+    run.runner.interrupted.add("change")
     with pytest.raises(KeyboardInterrupt):
         run()
     assert run.slurm.nodes["gpu-1"].reason.startswith("gpupool: upgrade: Slurm 26.05")
@@ -154,8 +154,8 @@ def test_daemons_on_separate_nodes_have_separate_stages(fake: FakeController, tm
     fake.packages["db slurmdbd"] = "24.11.5-4"
     nodes = tuple(fake.target.cluster.nodes)
     for name in nodes:
-        run.door.changes["look", name] = ["Slurm | slurmd"]
-    run.door.effects["database"] = lambda _: fake.packages.update({"db slurmdbd": "26.05.5-1"})
+        run.runner.changes["look", name] = ["Slurm | slurmd"]
+    run.runner.effects["database"] = lambda _: fake.packages.update({"db slurmdbd": "26.05.5-1"})
     run()
     assert run.steps() == [
         ("fetch", nodes),

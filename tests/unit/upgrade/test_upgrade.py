@@ -12,7 +12,7 @@ from gpupool.cluster.model import Node
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.reasons import Code, Reason
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.slurm.nodes import read
 from gpupool.target import Target
 from gpupool.upgrade import prepare
@@ -85,9 +85,9 @@ def test_the_version_of_slurmd_is_read() -> None:
 
 
 def refused(report: Report, monkeypatch: pytest.MonkeyPatch, work: Any = WORK) -> str:
-    monkeypatch.setattr(Door, "plan", lambda *_, **__: report)
+    monkeypatch.setattr(DeployRunner, "plan", lambda *_, **__: report)
     try:
-        prepare._ensure_no_other_changes(Door(Target(CLUSTER, None, {}), "upgrade"), CLUSTER, work)
+        prepare._ensure_no_other_changes(DeployRunner(Target(CLUSTER, None, {}), "upgrade"), CLUSTER, work)
     except GpupoolError as error:
         return str(error)
     return ""

@@ -28,7 +28,7 @@ def four(tmp_path: Any, fake: FakeController, monkeypatch: pytest.MonkeyPatch) -
         for name in ("drain", "maintain", "prepare", "accept"):
             monkeypatch.setattr(f"gpupool.upkeep.{name}.time", wide.clock)
         its = Run(wide)
-        its.door.changes.update({("plan", name): ["GPU driver"] for name in ("gpu-3", "gpu-4")})
+        its.runner.changes.update({("plan", name): ["GPU driver"] for name in ("gpu-3", "gpu-4")})
         return its
 
     return make

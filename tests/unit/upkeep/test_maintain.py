@@ -39,7 +39,7 @@ def test_nodes_are_changed_one_by_one_and_nothing_is_left_behind(run: Run) -> No
 
 def test_the_message_of_the_day_names_the_nodes_and_the_bound(run: Run) -> None:
     seen: list[str] = []
-    run.door.effects["apply"] = lambda _: seen.append(run.fake.files["ctl", PATH])
+    run.runner.effects["apply"] = lambda _: seen.append(run.fake.files["ctl", PATH])
     run(at_most=2)
     assert seen[0].startswith(f"Maintenance since 2026-11-18 11:06: {ONE}, {TWO}.\n2 nodes at a time, ")
     assert run.fake.files["ctl", PATH] == ""
@@ -58,7 +58,7 @@ def test_the_first_node_is_changed_alone_even_if_more_are_allowed(run: Run, four
 
 
 def test_a_first_node_that_fails_stops_all_others_and_is_left_drained_with_the_reason(run: Run) -> None:
-    run.door.failures["apply", ONE] = "GPU driver: no version 570"
+    run.runner.failures["apply", ONE] = "GPU driver: no version 570"
     assert run(at_most=2) == {
         ONE: ("failed", "GPU driver: no version 570"),
         TWO: ("not begun", "gpu-1, the first one, failed"),
@@ -71,7 +71,7 @@ def test_a_first_node_that_fails_stops_all_others_and_is_left_drained_with_the_r
 
 def test_a_later_node_that_fails_still_counts_as_out(four: Callable[[], Run]) -> None:
     run = four()
-    run.door.failures["apply", TWO] = "GPU driver: it does not load"
+    run.runner.failures["apply", TWO] = "GPU driver: it does not load"
     assert run(at_most=1) == {
         ONE: DONE,
         TWO: ("failed", "GPU driver: it does not load"),
@@ -94,7 +94,7 @@ def test_a_node_with_a_job_is_not_changed_before_the_job_has_ended(run: Run, mon
     job = run.slurm.run_job(ONE)
     run.clock.after(3600, lambda: run.slurm.jobs.remove(job))
     began = run.clock.now
-    run.door.effects["apply"] = lambda nodes: seen.append((nodes, run.clock.now - began >= 3600))
+    run.runner.effects["apply"] = lambda nodes: seen.append((nodes, run.clock.now - began >= 3600))
     seen: list[tuple[tuple[str, ...], bool]] = []
     assert run(at_most=2) == {TWO: DONE, ONE: DONE}, "one without jobs goes first"
     assert seen == [((TWO,), False), ((ONE,), True)]
@@ -125,7 +125,7 @@ def test_nodes_whose_jobs_end_first_are_changed_first(four: Callable[[], Run]) -
 
 def test_a_node_that_needs_a_reboot_is_applied_again_before_it_is_accepted(run: Run) -> None:
     run.fake.needs[ONE] = "packages need a reboot"
-    run.door.effects["apply"] = lambda _: run.fake.needs.pop(ONE, None) if len(run.applied()) > 1 else None
+    run.runner.effects["apply"] = lambda _: run.fake.needs.pop(ONE, None) if len(run.applied()) > 1 else None
     before = run.slurm.nodes[ONE].booted
     assert run(ONE) == {ONE: DONE}
     assert run.applied() == [(ONE,), (ONE,)]
@@ -138,15 +138,15 @@ def test_a_node_that_needs_a_reboot_is_applied_again_before_it_is_accepted(run: 
 
 
 def test_a_driver_that_needs_a_reboot_is_a_failure_only_after_it(run: Run) -> None:
-    run.door.failures["apply", ONE] = why = "GPU driver: another one is loaded"
-    run.door.reasons["apply", ONE] = Reason(Code.NEEDS_REBOOT)
+    run.runner.failures["apply", ONE] = why = "GPU driver: another one is loaded"
+    run.runner.reasons["apply", ONE] = Reason(Code.NEEDS_REBOOT)
     found = run(ONE)
     assert len(run.fake.did("^scontrol reboot")) == 1
     assert found == {ONE: ("failed", why)}
 
 
 def test_with_reboot_each_node_reboots_once_and_one_rebooted_since_the_start_does_not(run: Run) -> None:
-    run.door.changes.clear()
+    run.runner.changes.clear()
     run.slurm.nodes[TWO].booted = int(run.clock.now) + 10
     reserve(run.fake, NAME, [run.fake.target.cluster.nodes[TWO]])
     assert run(reboot=True, at_most=2) == {ONE: DONE, TWO: DONE}
@@ -172,7 +172,7 @@ def test_a_node_that_cannot_be_rebooted_fails(run: Run) -> None:
 
 
 def test_a_node_that_does_not_answer_after_its_change_fails(run: Run) -> None:
-    run.door.effects["apply"] = lambda _: run.fake.silent.add(ONE)
+    run.runner.effects["apply"] = lambda _: run.fake.silent.add(ONE)
     assert run(ONE) == {ONE: ("failed", "it does not answer after its change")}
 
 
@@ -200,7 +200,7 @@ def test_a_node_that_an_admin_drains_just_before_its_turn_is_left_alone(run: Run
     prepared = run.prepare(ONE)
     run.slurm.drain(ONE, "disk is replaced")
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
+    Maintenance(run.fake, run.runner, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert prepared.progress[ONE].phase == "left alone"
     assert prepared.progress[ONE].why.startswith("drained by others: disk is replaced")
     assert run.notes.ends[ONE][0] == "left alone"
@@ -225,7 +225,7 @@ def begun(run: Run, *nodes: str) -> None:
 
 def test_nodes_begun_by_an_earlier_run_are_first_and_reserved_before_their_test(run: Run) -> None:
     begun(run, TWO)
-    run.door.changes.clear()
+    run.runner.changes.clear()
     assert run(at_most=2) == {ONE: ("nothing to do", ""), TWO: DONE}
     assert run.prepared.progress[TWO].why == ""
     assert run.applied() == [(TWO,)]
@@ -260,13 +260,13 @@ def test_a_node_unknown_to_slurmctld_meanwhile_is_left_alone(run: Run) -> None:
     prepared = run.prepare(TWO)
     del run.slurm.nodes[TWO]
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
+    Maintenance(run.fake, run.runner, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert (prepared.progress[TWO].phase, prepared.progress[TWO].why) == ("left alone", "slurmctld no longer knows it")
 
 
 @pytest.mark.parametrize("what", ["plan", "apply"])
 def test_an_interrupted_run_keeps_its_node_drained_and_reserved(run: Run, what: str) -> None:
-    run.door.interrupted.add(what)
+    run.runner.interrupted.add(what)
     with pytest.raises(KeyboardInterrupt):
         run()
     assert [*run.slurm.reservations] == ([NAME] if what == "apply" else [])
@@ -286,13 +286,13 @@ def test_controllers_that_are_silent_for_a_while_are_waited_for(run: Run) -> Non
         run.slurm.away = nodes == (ONE,) and not run.notes.steps.count(("controller", "x")) and len(run.applied()) == 1
         run.clock.after(120, lambda: setattr(run.slurm, "away", False))
 
-    run.door.effects["apply"] = away
+    run.runner.effects["apply"] = away
     assert run(at_most=1)[ONE] == DONE
     assert any(node == "controller" and "no controller answers" in what for node, what in run.notes.steps)
 
 
 def test_controllers_that_do_not_return_end_the_run(run: Run) -> None:
-    run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
+    run.runner.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
     began = run.clock.now
     with pytest.raises(NoAnswerError, match="no controller answers"):
         run()
@@ -300,7 +300,7 @@ def test_controllers_that_do_not_return_end_the_run(run: Run) -> None:
 
 
 def test_changes_are_counted_in_the_progress(run: Run) -> None:
-    run.door.changes["apply", ONE] = ["GPU driver"]
+    run.runner.changes["apply", ONE] = ["GPU driver"]
     run(ONE)
     assert run.prepared.progress[ONE].changes == ["GPU driver"]
 
@@ -315,7 +315,7 @@ def test_a_node_that_reboots_itself_counts_as_back_only_after_a_new_boot(run: Ru
     run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
     before = run.slurm.nodes[ONE].booted
     seen: list[bool] = []
-    run.door.effects["apply"] = lambda _: seen.append(run.slurm.nodes[ONE].booted > before)
+    run.runner.effects["apply"] = lambda _: seen.append(run.slurm.nodes[ONE].booted > before)
     assert run(ONE) == {ONE: DONE}
     assert seen == [False, True]
 
@@ -334,7 +334,7 @@ def test_a_rebooted_node_is_waited_for_until_slurmctld_has_it_back(run: Run, fla
     run.clock.after(90, boots)
     run.clock.after(300, lambda: node.flags.remove(flag))
     seen: list[float] = []
-    run.door.effects["apply"] = lambda _: seen.append(run.clock.now - began)
+    run.runner.effects["apply"] = lambda _: seen.append(run.clock.now - began)
     assert run(ONE) == {ONE: DONE}
     assert seen[0] < 90
     assert seen[1] >= 300

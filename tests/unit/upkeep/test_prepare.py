@@ -58,43 +58,43 @@ def test_a_selector_without_a_compute_node_is_refused(run: Run) -> None:
 
 
 def test_a_node_without_changes_is_not_drained(run: Run) -> None:
-    run.door.changes.clear()
+    run.runner.changes.clear()
     assert run() == {ONE: ("nothing to do", ""), TWO: ("nothing to do", "")}
     assert [text for text in run.fake.acts() if "state=" in text] == []
 
 
 def test_each_node_has_the_reason_for_its_maintenance(run: Run) -> None:
-    run.door.changes.pop(("plan", TWO))
+    run.runner.changes.pop(("plan", TWO))
     run.fake.needs[TWO] = "kernel 6.12 is installed, 6.1 runs"
     assert {name: progress.why for name, progress in run.prepare().progress.items()} == {
         ONE: "2 changes",
         TWO: "kernel 6.12 is installed, 6.1 runs",
     }
-    run.door.failures["plan", TWO] = "GPU driver: the old one is loaded; it goes with a reboot"
+    run.runner.failures["plan", TWO] = "GPU driver: the old one is loaded; it goes with a reboot"
     assert run.prepare().progress[TWO].why == "GPU driver: the old one is loaded"
     run.fake.needs.clear()
-    run.door.failures.clear()
+    run.runner.failures.clear()
     assert run.prepare(reboot=True).progress[TWO].why == "reboot"
 
 
 @pytest.mark.parametrize("how", ["off", "silent", "failed"])
 def test_a_node_that_is_off_or_silent_is_left_alone(run: Run, how: str) -> None:
     if how == "off":
-        run.door.off.add(ONE)
+        run.runner.off.add(ONE)
     elif how == "silent":
         run.fake.silent.add(ONE)
     else:
-        run.door.failures["plan", ONE] = "cannot be reached: no route to host"
-        run.door.unreached.add(ONE)
+        run.runner.failures["plan", ONE] = "cannot be reached: no route to host"
+        run.runner.unreached.add(ONE)
     why = {"off": "it is off", "silent": "it does not answer", "failed": "cannot be reached: no route to host"}[how]
     assert run() == {ONE: ("left alone", why), TWO: DONE}
 
 
 def test_a_node_that_is_off_during_the_apply_fails(run: Run) -> None:
     prepared = run.prepare(ONE)
-    run.door.off.add(ONE)
+    run.runner.off.add(ONE)
     hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
+    Maintenance(run.fake, run.runner, hold, run.notes, prepared, MaintenanceOptions(Bounds(1))).run()
     assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
 
 
@@ -102,4 +102,4 @@ def test_if_all_nodes_are_left_alone_no_plan_is_made(run: Run) -> None:
     for name in (ONE, TWO):
         run.slurm.drain(name, "disk is replaced")
     assert {phase for phase, _ in run().values()} == {"left alone"}
-    assert run.door.runs == []
+    assert run.runner.runs == []

@@ -1,4 +1,4 @@
-"""The door: every run that changes a node records its command, the user and the commit there."""
+"""DeployRunner: every run that changes a node records its command, the user and the commit there."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from ssh_server import Server, serving
 import gpupool.engine.drive  # noqa: F401 - before the first thread, as it replaces them
 from gpupool.cluster.load import load
 from gpupool.remote.lock import whoami
-from gpupool.run.door import Door
+from gpupool.run.runner import DeployRunner
 from gpupool.target import Target
 
 
@@ -39,11 +39,11 @@ def work() -> None:
     server.shell(name="work", commands=["true"])
 
 
-def door(inventory: Path) -> Door:
-    """Return a door to only the controller of the small inventory, which is a server in this process."""
+def runner(inventory: Path) -> DeployRunner:
+    """Return a runner for only the controller of the small inventory, which is a server in this process."""
     cluster = load(SMALL)
     nodes = {name: replace(node, address="127.0.0.1", managed=name == "ctl") for name, node in cluster.nodes.items()}
-    return Door(Target(replace(cluster, nodes=nodes), None, {}, inventory), "restore")
+    return DeployRunner(Target(replace(cluster, nodes=nodes), None, {}, inventory), "restore")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -58,7 +58,7 @@ def test_a_changed_node_has_the_command_the_user_and_the_commit_in_its_log(node:
     git(inventory, "init", "-q")
     git(inventory, "add", ".")
     git(inventory, "commit", "-qm", "first")
-    assert door(inventory).deploy(work, ["ctl"], execute=True).ok
+    assert runner(inventory).deploy(work, ["ctl"], execute=True).ok
     begin, _ = map(json.loads, (node.asked.parent / "log" / "applies.jsonl").read_text().splitlines())
     assert begin["command"] == "restore"
     assert begin["who"] == whoami()
@@ -66,12 +66,12 @@ def test_a_changed_node_has_the_command_the_user_and_the_commit_in_its_log(node:
     assert (begin["commit"], begin["uncommitted"]) == (git(inventory, "rev-parse", "HEAD"), False)
 
 
-def test_a_door_to_another_target_has_the_same_command(node: Server, tmp_path: Path) -> None:
-    first = door(tmp_path)
+def test_a_runner_for_another_target_has_the_same_command(node: Server, tmp_path: Path) -> None:
+    first = runner(tmp_path)
     other = first.to(replace(first.target, cluster=load(SMALL)))
     assert other.origin == first.origin
 
 
 def test_without_nodes_there_is_no_run(node: Server, tmp_path: Path) -> None:
-    assert door(tmp_path).deploy(work, [], execute=True).hosts == {}
+    assert runner(tmp_path).deploy(work, [], execute=True).hosts == {}
     assert not node.asked.exists()

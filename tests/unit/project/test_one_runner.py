@@ -1,4 +1,4 @@
-"""Deploys run through one door, and the command line is the top layer: it parses, asks and prints."""
+"""Only DeployRunner runs deploys, and the command line is the top layer: it parses, asks and prints."""
 
 import ast
 from collections.abc import Iterator
@@ -39,8 +39,8 @@ def test_one_function_runs_a_deploy() -> None:
         for function in ast.walk(tree)
         if file in anywhere and isinstance(function, ast.FunctionDef) and (ENGINE, "run") in imports(function)
     ]
-    assert running == [("run/door.py", "_run")]
-    assert anywhere == {"run/door.py"}
+    assert running == [("run/runner.py", "_run")]
+    assert anywhere == {"run/runner.py"}
 
 
 def test_the_command_line_imports_only_reports_and_progress_of_the_engine() -> None:

@@ -24,7 +24,7 @@ Steps = Path | Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Door:
+class DeployRunner:
     """Runs deploys on the nodes of a target, for one command.
 
     Each node that a run changes gets a line in its log with the `command`, the user and the commit of the inventory.
@@ -35,12 +35,12 @@ class Door:
     command: str
     screen: Screen | None = None
 
-    def to(self, target: Target) -> "Door":
+    def to(self, target: Target) -> "DeployRunner":
         """Return a copy for the nodes of another target."""
         return replace(self, target=target)
 
-    def announced(self) -> "Door":
-        """Print the target on the screen and return the door."""
+    def announced(self) -> "DeployRunner":
+        """Print the target on the screen and return the runner."""
         if self.screen:
             self.screen.print(f"target: {self.target.where}", style="dim")
         return self

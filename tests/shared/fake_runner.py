@@ -1,4 +1,4 @@
-"""A fake door: deploys return reports from data, and each run is recorded with its nodes, in order."""
+"""A fake runner: deploys return reports from data, and each run is recorded with its nodes, in order."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -11,13 +11,13 @@ from changing import change_of
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError
 from gpupool.reasons import Reason
-from gpupool.run.door import SITE, Door, Steps
 from gpupool.run.observer import Observer
+from gpupool.run.runner import SITE, DeployRunner, Steps
 
 
 @dataclass(frozen=True)
-class FakeDoor(Door):
-    """A fake door.
+class FakeRunner(DeployRunner):
+    """A fake runner.
 
     `runs` has each run as (name, nodes): "plan", "apply", "look at machines", or the name of the steps. `changes` are
     the operations that a run would do or has done on a node, by (name, node). `failures` are texts by the same keys,

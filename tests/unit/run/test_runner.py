@@ -1,4 +1,4 @@
-"""The door skips nodes that are powered down, and keeps nodes that it changes powered up."""
+"""The runner skips nodes that are powered down, and keeps nodes that it changes powered up."""
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -10,8 +10,8 @@ import pytest
 from inventories import SMALL, cluster_at
 
 from gpupool.engine.report import HostReport, NodeHost, Report
-from gpupool.run import door as module
-from gpupool.run.door import SITE, Door
+from gpupool.run import runner as module
+from gpupool.run.runner import SITE, DeployRunner
 from gpupool.target import Target
 
 ASLEEP = "gpu-2"
@@ -53,27 +53,27 @@ def awake(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(Target(cluster_at(SMALL), None, {}, tmp_path), "apply")
+def runner(tmp_path: Path) -> DeployRunner:
+    return DeployRunner(Target(cluster_at(SMALL), None, {}, tmp_path), "apply")
 
 
-def test_nodes_asleep_are_skipped_and_named(door: Door, calls: list[Call]) -> None:
-    assert door.plan().asleep == (ASLEEP,)
-    assert door.plan(["ctl", ASLEEP]).asleep == (ASLEEP,)
-    assert door.plan(["ctl"]).asleep == ()
+def test_nodes_asleep_are_skipped_and_named(runner: DeployRunner, calls: list[Call]) -> None:
+    assert runner.plan().asleep == (ASLEEP,)
+    assert runner.plan(["ctl", ASLEEP]).asleep == (ASLEEP,)
+    assert runner.plan(["ctl"]).asleep == ()
     assert calls == [(SITE, False, ["ctl", "gpu-1"]), (SITE, False, ["ctl"]), (SITE, False, ["ctl"])]
 
 
 def test_only_nodes_that_are_changed_are_kept_awake(
-    door: Door, calls: list[Call], awake: list[Collection[str] | None]
+    runner: DeployRunner, calls: list[Call], awake: list[Collection[str] | None]
 ) -> None:
-    door.plan()
+    runner.plan()
     assert awake == []
-    door.apply()
+    runner.apply()
     assert awake == [{"ctl", "gpu-1"}]
     assert [execute for _, execute, _ in calls] == [False, True]
 
 
-def test_machines_outside_the_inventory_are_only_read(door: Door, calls: list[Call]) -> None:
-    assert [*door.look({"new": "10.90.2.9"}, SITE).hosts] == ["new"]
+def test_machines_outside_the_inventory_are_only_read(runner: DeployRunner, calls: list[Call]) -> None:
+    assert [*runner.look({"new": "10.90.2.9"}, SITE).hosts] == ["new"]
     assert calls == [(SITE, False, ["new"])]
