@@ -4,7 +4,7 @@ Each step does nothing on nodes to which its role does not apply; an `if` only c
 line and no loop over roles, because pyinfra identifies an operation by the line that calls it.
 """
 
-from gpupool.engine.here import here
+from gpupool.engine.current import cluster_and_node
 from gpupool.operations.together import barrier
 from gpupool.roles import (
     accounts,
@@ -46,7 +46,7 @@ from gpupool.roles import (
     web,
 )
 
-cluster, node = here()
+cluster, node = cluster_and_node()
 is_first_controller = node == cluster.controllers[0]
 
 slurm.version(cluster, node)

@@ -64,7 +64,7 @@ def _live(
     runner: DeployRunner, names: Collection[str], trouble: dict[str, str]
 ) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
     """Return slurmctld's state, read on the first controller without trouble, and the GPU device files of the nodes."""
-    from gpupool.engine.here import here
+    from gpupool.engine.current import cluster_and_node
     from gpupool.facts.devices import Devices
     from gpupool.facts.live import LiveSlurm
     from gpupool.operations.frame import look
@@ -75,7 +75,7 @@ def _live(
     devices: dict[str, Collection[str]] = {}
 
     def ask() -> None:
-        node = here()[1]
+        node = cluster_and_node()[1]
         if node.name == controller:
             states[node.name] = look(LiveSlurm, "what slurmctld runs with", path=SLURM_CONF)
         if node.devices and node.name in names:

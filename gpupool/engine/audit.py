@@ -16,7 +16,7 @@ from pyinfra.api import Host
 
 from gpupool import __version__
 from gpupool.change import Change
-from gpupool.engine.hosts import Track
+from gpupool.engine.hosts import HostRun
 from gpupool.engine.report import Origin
 from gpupool.engine.ssh import PoolSSH
 
@@ -33,22 +33,24 @@ class Audit:
         self._origin = origin
         self._run = f"{now()}-{secrets.token_hex(4)}"
 
-    def begin(self, track: Track) -> None:
+    def begin(self, host_run: HostRun) -> None:
         """Write the first line, unless the node has it; called before each command that may change the node."""
-        connector = track.host.connector
-        if not track.begun and isinstance(connector, PoolSSH):
-            track.begun = True
+        connector = host_run.host.connector
+        if not host_run.begun and isinstance(connector, PoolSSH):
+            host_run.begun = True
             connector.write_log(self.begun())
 
-    def end(self, tracks: Mapping[Host, Track], changes: Mapping[Host, Sequence[Change]], interrupted: bool) -> None:
+    def end(
+        self, host_runs: Mapping[Host, HostRun], changes: Mapping[Host, Sequence[Change]], interrupted: bool
+    ) -> None:
         """Write the last line on all nodes that have the first; do not wait for a node that hangs."""
 
-        def tell(host: Host, track: Track) -> None:
-            failure = track.failure or (STOPPED if interrupted else None)
+        def tell(host: Host, host_run: HostRun) -> None:
+            failure = host_run.failure or (STOPPED if interrupted else None)
             if isinstance(host.connector, PoolSSH) and not host.connector.write_log(self.ended(changes[host], failure)):
-                pyinfra.logger.warning("%s: the end of this run is missing from its log", track.name)
+                pyinfra.logger.warning("%s: the end of this run is missing from its log", host_run.name)
 
-        begun = {host: track for host, track in tracks.items() if track.begun}
+        begun = {host: host_run for host, host_run in host_runs.items() if host_run.begun}
         gevent.joinall([gevent.spawn(tell, *pair) for pair in begun.items()], timeout=_END_SECONDS)
 
     def begun(self) -> str:

@@ -5,20 +5,20 @@ from dataclasses import replace
 
 from gpupool.change import Aspect, Change, Kind
 from gpupool.effect import NOTHING, Effect
-from gpupool.engine.hosts import Track
+from gpupool.engine.hosts import HostRun
 from gpupool.engine.state import PoolState
 from gpupool.operations import diffs
 
 
-def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
+def changes_of(state: PoolState, host_run: HostRun) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
     """Return a host's changes, and the effects of changes that wait until nodes are drained."""
-    effects = diffs.effects(track.host)
-    changes = tuple(replace(change, effect=effects.pop(change.name, NOTHING)) for change in _changed(state, track))
+    effects = diffs.effects(host_run.host)
+    changes = tuple(replace(change, effect=effects.pop(change.name, NOTHING)) for change in _changed(state, host_run))
     return changes, tuple(effect for effect in effects.values() if effect.waits)
 
 
-def _changed(state: PoolState, track: Track) -> Iterator[Change]:
-    host, logged = track.host, track.heard.diffs
+def _changed(state: PoolState, host_run: HostRun) -> Iterator[Change]:
+    host, logged = host_run.host, host_run.heard.diffs
     for op_hash, data in state.ops[host].items():
         meta = data.operation_meta
         # A nested operation is part of the operation that called it.

@@ -11,10 +11,10 @@ from pyinfra.api.state import StateStage
 
 from gpupool.engine.clock import deviations
 from gpupool.engine.explain import unreachable
-from gpupool.engine.hosts import Track
+from gpupool.engine.host_runs import HostRuns
+from gpupool.engine.hosts import HostRun
 from gpupool.engine.lock import LockError, NotRootError
 from gpupool.engine.ssh import PoolSSH
-from gpupool.engine.tracks import Tracks
 from gpupool.reasons import Code, Reason
 
 # A handshake occupies the only thread for tens of milliseconds: with more at once, some would time out.
@@ -22,71 +22,71 @@ CONNECTING = 32
 CLOSE_SECONDS = 5
 
 
-def connect(tracks: Tracks) -> None:
+def connect(host_runs: HostRuns) -> None:
     """Connect all hosts; a host that cannot be reached fails."""
-    tracks.state.set_stage(StateStage.Connect)
-    tracks.progress.stage("Connect", len(tracks.by_host))
-    tracks.each(CONNECTING, partial(_connect, tracks), tracks.all())
+    host_runs.state.set_stage(StateStage.Connect)
+    host_runs.progress.stage("Connect", len(host_runs.by_host))
+    host_runs.each(CONNECTING, partial(_connect, host_runs), host_runs.all())
 
 
-def _connect(tracks: Tracks, track: Track) -> None:
-    tracks.progress.step(track.name, "connecting")
-    with track.busy():
+def _connect(host_runs: HostRuns, host_run: HostRun) -> None:
+    host_runs.progress.step(host_run.name, "connecting")
+    with host_run.busy():
         try:
-            track.host.connect(show_errors=False, raise_exceptions=True)
+            host_run.host.connect(show_errors=False, raise_exceptions=True)
         except Exception as error:
-            text = unreachable(error, track.host.data.get("ssh_known_hosts_file"))
-            tracks.fail(track, text, Reason(Code.UNREACHABLE))
+            text = unreachable(error, host_run.host.data.get("ssh_known_hosts_file"))
+            host_runs.fail(host_run, text, Reason(Code.UNREACHABLE))
         else:
-            tracks.state.activate_host(track.host)
-    tracks.progress.advance()
+            host_runs.state.activate_host(host_run.host)
+    host_runs.progress.advance()
 
 
-def greet(tracks: Tracks, lock: bool) -> None:
+def compare_clocks_and_lock(host_runs: HostRuns, lock: bool) -> None:
     """Compare the clocks of nodes; with `lock`, lock all of them, or fail all if another run has locked one."""
-    reached = [track for track in tracks.active() if isinstance(track.host.connector, PoolSSH)]
+    reached = [host_run for host_run in host_runs.active() if isinstance(host_run.host.connector, PoolSSH)]
     # The first node is locked alone, so that of two simultaneous runs one gets all nodes and the other none.
     for some in (reached[:1], reached[1:]):
-        tracks.each(CONNECTING, partial(_greet, tracks, lock), some)
-        if lock and any(track.greeting and track.greeting.busy for track in some):
+        host_runs.each(CONNECTING, partial(_ask_clock_and_lock, host_runs, lock), some)
+        if lock and any(host_run.first_answer and host_run.first_answer.busy for host_run in some):
             break
-    greetings = {track: track.greeting for track in reached if track.greeting}
-    busy = {track.name: greeting.busy for track, greeting in greetings.items() if greeting.busy}
-    off = deviations({track.name: greeting.ahead for track, greeting in greetings.items()})
-    for track in greetings:
-        if clock := off.get(track.name):
-            track.clock = clock
-            tracks.progress.note(f"{track.name}: {clock}")
+    answers = {host_run: host_run.first_answer for host_run in reached if host_run.first_answer}
+    busy = {host_run.name: answer.busy for host_run, answer in answers.items() if answer.busy}
+    off = deviations({host_run.name: answer.ahead for host_run, answer in answers.items()})
+    for host_run in answers:
+        if clock := off.get(host_run.name):
+            host_run.clock = clock
+            host_runs.progress.note(f"{host_run.name}: {clock}")
     if busy and lock:
-        _turn_away(tracks, busy)
+        _turn_away(host_runs, busy)
     for name, holder in busy.items() if not lock else ():
-        tracks.progress.note(f"{name}: {holder}: this plan may be outdated")
+        host_runs.progress.note(f"{name}: {holder}: this plan may be outdated")
 
 
-def _greet(tracks: Tracks, lock: bool, track: Track) -> None:
-    with track.busy():
+def _ask_clock_and_lock(host_runs: HostRuns, lock: bool, host_run: HostRun) -> None:
+    with host_run.busy():
         try:
-            connector: Any = track.host.connector
-            track.greeting = connector.greet(lock=lock)
+            connector: Any = host_run.host.connector
+            host_run.first_answer = connector.ask_clock_and_lock(lock=lock)
         except LockError as error:
             if lock:
-                tracks.fail(track, f"cannot lock the node for this run: {error}")
+                host_runs.fail(host_run, f"cannot lock the node for this run: {error}")
         except NotRootError as error:
-            tracks.fail(track, str(error))
+            host_runs.fail(host_run, str(error))
 
 
-def _turn_away(tracks: Tracks, busy: Mapping[str, str]) -> None:
+def _turn_away(host_runs: HostRuns, busy: Mapping[str, str]) -> None:
     name, holder = next(iter(busy.items()))
-    for track in tracks.active():
-        text = busy.get(track.name) or f"not changed: on {name}, {holder.replace(' here', '')}"
+    for host_run in host_runs.active():
+        text = busy.get(host_run.name) or f"not changed: on {name}, {holder.replace(' here', '')}"
         advice = "try again after it has ended, or apply to other nodes (--limit)"
-        tracks.fail(track, f"{text}; nothing was changed, {advice}", Reason(Code.BUSY))
+        host_runs.fail(host_run, f"{text}; nothing was changed, {advice}", Reason(Code.BUSY))
 
 
-def disconnect(tracks: Tracks) -> None:
+def disconnect(host_runs: HostRuns) -> None:
     """Close all connections, in at most `CLOSE_SECONDS`."""
-    tracks.state.set_stage(StateStage.Disconnect)
-    closing = [gevent.spawn(_disconnect, host) for host in tracks.state.inventory if host.connected]
+    host_runs.state.set_stage(StateStage.Disconnect)
+    closing = [gevent.spawn(_disconnect, host) for host in host_runs.state.inventory if host.connected]
     gevent.joinall(closing, timeout=CLOSE_SECONDS)
 
 

@@ -18,16 +18,16 @@ from gpupool.effect import Effect
 from gpupool.engine.ambient import command_line, interruptible
 from gpupool.engine.audit import STOPPED, Audit
 from gpupool.engine.changes import changes_of
-from gpupool.engine.connection import connect, disconnect, greet
+from gpupool.engine.connection import connect, disconnect, compare_clocks_and_lock
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.execution import execute as execute_operations
 from gpupool.engine.foresight import foresee, prepare
-from gpupool.engine.hosts import Track
+from gpupool.engine.hosts import HostRun
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
 from gpupool.engine.report import HostReport, NodeHost, Origin, Report
 from gpupool.engine.speed import faster
-from gpupool.engine.tracks import Tracks
+from gpupool.engine.host_runs import HostRuns
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 
@@ -63,62 +63,66 @@ def run(
     if not hosts or (limit is not None and not limit):
         return Report({}, 0.0)
     loaded = load(deploy)
-    tracks = Tracks(hosts, loaded, progress or Silence(), limit)
-    return _run(tracks, loaded, execute, Audit(origin) if origin else None, log)
+    host_runs = HostRuns(hosts, loaded, progress or Silence(), limit)
+    return _run(host_runs, loaded, execute, Audit(origin) if origin else None, log)
 
 
-def _run(tracks: Tracks, deploy: Deploy, execute: bool, audit: Audit | None, log: Path | None) -> Report:
+def _run(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None, log: Path | None) -> Report:
     """Run all stages and return the report; connections are closed in any case."""
     began = time.monotonic()
     changes: dict[Host, tuple[tuple[Change, ...], tuple[Effect, ...]]] = {}
-    heard = {host: track.heard for host, track in tracks.by_host.items()}
-    with recording(heard, log) as recorder, command_line(tracks.state), faster(), interruptible():
-        ticker = gevent.spawn(_tick, tracks.progress)
+    heard = {host: host_run.heard for host, host_run in host_runs.by_host.items()}
+    with recording(heard, log) as recorder, command_line(host_runs.state), faster(), interruptible():
+        ticker = gevent.spawn(_tick, host_runs.progress)
         try:
-            _stages(tracks, deploy, execute, audit)
+            _stages(host_runs, deploy, execute, audit)
         except KeyboardInterrupt:
-            tracks.stop(GRACE_SECONDS)
+            host_runs.stop(GRACE_SECONDS)
         try:
-            changes = {host: changes_of(tracks.state, track) for host, track in tracks.by_host.items()}
+            changes = {host: changes_of(host_runs.state, host_run) for host, host_run in host_runs.by_host.items()}
             if audit:
-                audit.end(tracks.by_host, {host: shown for host, (shown, _) in changes.items()}, tracks.interrupted)
-            disconnect(tracks)
+                audit.end(
+                    host_runs.by_host, {host: shown for host, (shown, _) in changes.items()}, host_runs.interrupted
+                )
+            disconnect(host_runs)
         except KeyboardInterrupt:
             pass  # Ctrl-C while disconnecting: all work is done
         ticker.kill()
     return Report(
         {
-            track.name: _host_report(track, tracks.interrupted, *changes.get(host, ((), ())))
-            for host, track in tracks.by_host.items()
+            host_run.name: _host_report(host_run, host_runs.interrupted, *changes.get(host, ((), ())))
+            for host, host_run in host_runs.by_host.items()
         },
         time.monotonic() - began,
-        tracks.interrupted,
+        host_runs.interrupted,
         recorder.log_failure,
     )
 
 
-def _stages(tracks: Tracks, deploy: Deploy, execute: bool, audit: Audit | None) -> None:
-    connect(tracks)
-    greet(tracks, lock=execute)
-    prepare(tracks, deploy, execute)
+def _stages(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None) -> None:
+    connect(host_runs)
+    compare_clocks_and_lock(host_runs, lock=execute)
+    prepare(host_runs, deploy, execute)
     if execute:
-        execute_operations(tracks, audit)
+        execute_operations(host_runs, audit)
     else:
-        foresee(tracks)
+        foresee(host_runs)
 
 
-def _host_report(track: Track, interrupted: bool, changes: tuple[Change, ...], waits: tuple[Effect, ...]) -> HostReport:
-    if interrupted and track.failure is None:
-        track.failure = STOPPED
+def _host_report(
+    host_run: HostRun, interrupted: bool, changes: tuple[Change, ...], waits: tuple[Effect, ...]
+) -> HostReport:
+    if interrupted and host_run.failure is None:
+        host_run.failure = STOPPED
     return HostReport(
-        track.failure is None,
-        track.failure,
+        host_run.failure is None,
+        host_run.failure,
         changes,
-        track.session.commands,
-        track.seconds,
-        diffs.notes(track.host),
+        host_run.session.commands,
+        host_run.seconds,
+        diffs.notes(host_run.host),
         waits,
-        track.reason,
+        host_run.reason,
     )
 
 

@@ -16,8 +16,8 @@ from pyinfra.context import ctx_host
 
 from gpupool.engine.audit import Audit
 from gpupool.engine.explain import reason
-from gpupool.engine.hosts import Track
-from gpupool.engine.tracks import Tracks
+from gpupool.engine.host_runs import HostRuns
+from gpupool.engine.hosts import HostRun
 from gpupool.reasons import Reason
 
 
@@ -25,66 +25,66 @@ class _StoppedError(Exception):
     """Raised instead of a further command after Ctrl-C."""
 
 
-def execute(tracks: Tracks, audit: Audit | None) -> None:
+def execute(host_runs: HostRuns, audit: Audit | None) -> None:
     """Run all operations; with `audit`, each node gets an audit line before its first change."""
-    state = tracks.state
+    state = host_runs.state
     state.set_stage(StateStage.Execute)
     state.is_executing = True
-    active = tracks.active()
+    active = host_runs.active()
     try:
         order: list[str] = state.get_op_order()  # type: ignore[no-untyped-call]
     except PyinfraError as error:
         # Two hosts reached the same call sites of the deploy in different orders.
-        for track in active:
-            tracks.fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
+        for host_run in active:
+            host_runs.fail(host_run, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
         return
-    for track in active:
+    for host_run in active:
         if audit:
-            track.session.before_change = partial(audit.begin, track)
-        operations = state.ops[track.host]
-        track.left = len(operations)
+            host_run.session.before_change = partial(audit.begin, host_run)
+        operations = state.ops[host_run.host]
+        host_run.left = len(operations)
         for data in operations.values():
-            data.command_generator = _watched(tracks, data)
-    tracks.progress.stage("Execute", sum(track.left for track in active))
+            data.command_generator = _watched(host_runs, data)
+    host_runs.progress.stage("Execute", sum(host_run.left for host_run in active))
     for op_hash in order:
-        ready = [track for track in tracks.active() if op_hash in state.ops[track.host]]
+        ready = [host_run for host_run in host_runs.active() if op_hash in state.ops[host_run.host]]
         if ready:
             arguments = state.get_op_meta(op_hash).global_arguments
             # The configured number of hosts, unless the role sets another.
             width = 1 if arguments["_serial"] else arguments["_parallel"]
-            tracks.each(width, partial(_execute, tracks, op_hash), ready)
+            host_runs.each(width, partial(_execute, host_runs, op_hash), ready)
 
 
-def _execute(tracks: Tracks, op_hash: str, track: Track) -> None:
-    name = tracks.state.name(track.host, op_hash)
-    tracks.progress.step(track.name, name)
+def _execute(host_runs: HostRuns, op_hash: str, host_run: HostRun) -> None:
+    name = host_runs.state.name(host_run.host, op_hash)
+    host_runs.progress.step(host_run.name, name)
     failed, code = None, Reason()
-    with track.busy(), ctx_host.use(track.host):
+    with host_run.busy(), ctx_host.use(host_run.host):
         try:
-            if not run_host_op(tracks.state, track.host, op_hash):
-                failed, code = track.why(), track.reason_of()
+            if not run_host_op(host_runs.state, host_run.host, op_hash):
+                failed, code = host_run.why(), host_run.reason_of()
         except _StoppedError:
             return
         except Exception as error:
             pyinfra.logger.warning("%s", error, exc_info=True)
-            failed, code = track.why(error), track.reason_of(error)
-    track.left -= 1
-    tracks.progress.advance()
+            failed, code = host_run.why(error), host_run.reason_of(error)
+    host_run.left -= 1
+    host_runs.progress.advance()
     if failed is not None:
-        tracks.progress.advance(track.left)
-        tracks.fail(track, f"{name}: {failed}", code)
+        host_runs.progress.advance(host_run.left)
+        host_runs.fail(host_run, f"{name}: {failed}", code)
 
 
-def _watched(tracks: Tracks, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:
+def _watched(host_runs: HostRuns, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:
     """Return the operation's commands; after Ctrl-C, no further command begins."""
     commands = data.command_generator
 
     def watched() -> Iterator[PyinfraCommand]:
         for command in commands():
-            if tracks.interrupted:
+            if host_runs.interrupted:
                 raise _StoppedError
             if isinstance(command, FunctionCommand):
-                with tracks.freshness.function():
+                with host_runs.validity.function():
                     yield command
             else:
                 yield command

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pyinfra.api import Host, Inventory
 
 from gpupool.engine.explain import reason
-from gpupool.engine.lock import Greeting
+from gpupool.engine.lock import FirstAnswer
 from gpupool.engine.record import Heard
 from gpupool.engine.report import NodeHost
 from gpupool.engine.session import Session
@@ -40,7 +40,7 @@ def _address(node: NodeHost) -> str:
     return "@local" if node.connector == "local" else f"@{node.connector}/{node.name}"
 
 
-class Track:
+class HostRun:
     """The state of one host during the run."""
 
     def __init__(self, name: str, host: Host, session: Session) -> None:
@@ -52,7 +52,7 @@ class Track:
         self.reason: Reason | None = None  # of the failure
         self.seconds = 0.0
         self.left = 0  # operations still to run
-        self.greeting: Greeting | None = None
+        self.first_answer: FirstAnswer | None = None
         self.begun = False  # its first audit line was written
         self.clock = ""  # the message about a wrong clock
 

@@ -35,7 +35,7 @@ class NotRootError(Exception):
 
 
 @dataclass(frozen=True)
-class Greeting:
+class FirstAnswer:
     """The first answer of a node: how many seconds its clock is ahead, and the owner of a running apply, if any."""
 
     ahead: float
@@ -82,7 +82,9 @@ class Lock:
             self._channel.close()
 
 
-def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
+def ask_clock_and_lock(
+    transport: Transport, user: str, lock: bool, lost: Callable[[], None]
+) -> tuple[FirstAnswer, Lock | None]:
     """Ask a node for its clock and the owner of a running apply; with `lock`, lock it unless another run has it.
 
     `lost` is called if the lock is lost later. NotRootError if `user` cannot become root; LockError if there is no
@@ -100,9 +102,9 @@ def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None])
     except (OSError, EOFError, SSHException) as error:
         raise LockError(str(error) or "the connection was lost") from error
     if answer.state == "held":
-        return Greeting(ahead), Lock(channel, lost)
+        return FirstAnswer(ahead), Lock(channel, lost)
     channel.close()
-    return Greeting(ahead, remote.owner_of(answer.owner) if answer.state == "busy" else ""), None
+    return FirstAnswer(ahead, remote.owner_of(answer.owner) if answer.state == "busy" else ""), None
 
 
 def _read(channel: Channel, user: str, began: float) -> tuple[float, remote.Reply]:

@@ -39,7 +39,7 @@ class UnansweredError(BaseException):
 
 
 @dataclass
-class Freshness:
+class FactValidity:
     """The validity of cached facts, for all hosts of a run: any write to any host invalidates all facts.
 
     A change on one host can change a fact of another (a daemon that answers, an export that can be mounted). While an
@@ -82,13 +82,13 @@ class Freshness:
 class Session:
     """A wrapper of one host's connector."""
 
-    def __init__(self, host: "Host", freshness: Freshness) -> None:
+    def __init__(self, host: "Host", validity: FactValidity) -> None:
         connector = host.connector
         self.commands = 0
         self.failure: str | None = None
         self.reason: Reason | None = None  # of the failure, if the command gave one
         self.before_change: Callable[[], None] | None = None  # called before each command that may change the host
-        self._freshness = freshness
+        self._validity = validity
         self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
         self._noted: dict[str, tuple[Question, dict[str, Any]]] = {}
         self._connect = connector.connect
@@ -110,14 +110,14 @@ class Session:
                 continue
             batch = Batch({key: question for key, (question, _) in group.items()})
             arguments = {**next(iter(group.values()))[1], "_stdin": batch.script}
-            now = self._freshness.writes
+            now = self._validity.writes
             with suppress(Exception):  # the operation that asks again gets the error
                 _, output = self._within(batch.limit, batch.command, arguments)
                 for key, lines in batch.answers(output.stdout_lines).items():
                     self._facts[key] = now, [OutputLine("stdout", line) for line in lines]
 
     def _connects(self) -> None:
-        if self._freshness.gathering:
+        if self._validity.gathering:
             raise UnansweredError
         self._connect()
 
@@ -125,17 +125,17 @@ class Session:
         self, command: StringCommand, print_output: Any = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
         if print_output is not FACT:
-            if self._freshness.gathering:
+            if self._validity.gathering:
                 raise UnansweredError
             self._announce()
-            with self._freshness.writing():
+            with self._validity.writing():
                 return self._send(command, arguments)
         raw = command if isinstance(command, str) else command.get_raw_value()
         key = f"{raw}\0{sorted(arguments.items(), key=lambda item: item[0])!r}"
-        now, keeps = self._freshness.writes, not self._freshness.functions
+        now, keeps = self._validity.writes, not self._validity.functions
         if keeps and key in self._facts and self._facts[key][0] == now:
             return True, CommandOutput(list(self._facts[key][1]))
-        if self._freshness.gathering:
+        if self._validity.gathering:
             if isinstance(command, Question):
                 self._noted[key] = command, arguments
             raise UnansweredError
@@ -183,7 +183,7 @@ class Session:
         def counted(*args: Any, **kwargs: Any) -> bool:
             self.commands += 1
             self._announce()
-            with self._freshness.writing():
+            with self._validity.writing():
                 try:
                     return transfer(*args, **kwargs)
                 except Exception as error:

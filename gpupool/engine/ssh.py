@@ -14,7 +14,7 @@ from pyinfra.connectors.ssh import SSHConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command_for_host, remove_any_sudo_askpass_file
 
 from gpupool.engine import alive, channel
-from gpupool.engine.lock import Greeting, Lock, LockError, greet
+from gpupool.engine.lock import FirstAnswer, Lock, LockError, ask_clock_and_lock
 from gpupool.engine.openssh import Client
 from gpupool.remote.command import TooMuchError
 from gpupool.shell import shell_file
@@ -102,7 +102,7 @@ class PoolSSH(SSHConnector):
             raise SSHException(self.lost)
         return answer
 
-    def greet(self, lock: bool) -> Greeting:
+    def ask_clock_and_lock(self, lock: bool) -> FirstAnswer:
         """Ask the node for its clock and the owner of a running apply; with `lock`, lock it for this run.
 
         LockError if that is impossible, NotRootError if the user of the connection cannot become root.
@@ -110,8 +110,8 @@ class PoolSSH(SSHConnector):
         transport = self._transport()
         if transport is None:
             raise LockError(self.lost)
-        greeting, self._lock = greet(transport, self._user(), lock, self._lock_is_gone)
-        return greeting
+        first_answer, self._lock = ask_clock_and_lock(transport, self._user(), lock, self._lock_is_gone)
+        return first_answer
 
     def write_log(self, line: str) -> bool:
         """Append a line to the log of applies of a locked node; return False if it could not be sent."""

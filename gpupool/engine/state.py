@@ -19,7 +19,7 @@ class FactFailedError(FactError):
 
 
 class PoolState(State):
-    """The state of one run; `Tracks`, not pyinfra, marks hosts as failed."""
+    """The state of one run; `HostRuns`, not pyinfra, marks hosts as failed."""
 
     on_prepared: Callable[[Host, str], None] | None = None
     sessions: Mapping[Host, Session]

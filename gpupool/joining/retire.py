@@ -102,11 +102,11 @@ class Retirement:
     def _depart(self) -> dict[str, str]:
         """Stop daemons and remove files on the nodes; return the failures by node, because a node may be broken."""
         self._runner.load()
-        from gpupool.engine.here import here
+        from gpupool.engine.current import cluster_and_node
         from gpupool.operations import departure, files
 
         def leave() -> None:
-            stays = _stays(*here())
+            stays = _stays(*cluster_and_node())
             departure.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
             files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
             files.left(name="Files left behind", wanted=stays)

@@ -48,12 +48,12 @@ def history(runner: DeployRunner, names: Collection[str] | None, since: str = ""
     logs: dict[str, AppliedState] = {}
 
     runner.load()
-    from gpupool.engine.here import here
+    from gpupool.engine.current import cluster_and_node
     from gpupool.facts.applies import Applies
     from gpupool.operations.frame import look
 
     def ask() -> None:
-        logs[here()[1].name] = look(Applies, "the log of applies")
+        logs[cluster_and_node()[1].name] = look(Applies, "the log of applies")
 
     done = runner.deploy(ask, names, execute=False)
     done.ensure_not_interrupted()

@@ -11,12 +11,12 @@ def restore(runner: DeployRunner, backup: str, *, aside: bool) -> Report:
     With `aside`, a database that has jobs is kept under another name; without it, such a database is not replaced.
     """
     runner.load()
-    from gpupool.engine.here import here
+    from gpupool.engine.current import cluster_and_node
     from gpupool.operations import restore
     from gpupool.operations.together import barrier
 
     def steps() -> None:
-        cluster, node = here()
+        cluster, node = cluster_and_node()
         if node.has("database"):
             restore.database(name="Accounting database", program=COMMAND, backup=backup, aside=aside)
         barrier(name="The database is restored")

@@ -58,12 +58,12 @@ def usage_report(runner: DeployRunner, names: set[str] | None) -> UsageReport:
     states: dict[str, UsageState | None] = {}
 
     runner.load()
-    from gpupool.engine.here import here
+    from gpupool.engine.current import cluster_and_node
     from gpupool.facts.usage import Usage
     from gpupool.operations.ambient import this_host
 
     def look() -> None:
-        states[here()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
+        states[cluster_and_node()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
 
     done = runner.deploy(look, counting, execute=False)
     done.ensure_not_interrupted()

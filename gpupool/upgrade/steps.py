@@ -7,7 +7,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.backup import COMMAND
 from gpupool.compile.system.packages import packages_for
-from gpupool.engine.here import here
+from gpupool.engine.current import cluster_and_node
 from gpupool.operations import files, restore, service, slurm_upgrade
 from gpupool.operations.together import barrier
 from gpupool.roles import database as roles_database
@@ -17,7 +17,7 @@ from gpupool.upgrade.order import FETCH, TIDY, daemons
 
 def look() -> None:
     """Plan the upgrade of a node; an operation raises an error if it is impossible."""
-    cluster, node = here()
+    cluster, node = cluster_and_node()
     _fetch(cluster, node)
     _install(cluster, node)
     slurm_upgrade.tidied(name=TIDY)
@@ -25,19 +25,19 @@ def look() -> None:
 
 def fetch() -> None:
     """Fetch the packages on all nodes before any node is changed."""
-    cluster, node = here()
+    cluster, node = cluster_and_node()
     _fetch(cluster, node)
 
 
 def change() -> None:
     """Replace the packages; the apply that follows starts a controller with its new files."""
-    cluster, node = here()
+    cluster, node = cluster_and_node()
     _install(cluster, node)
 
 
 def database() -> None:
     """Replace the packages and wait until slurmdbd has converted its database."""
-    cluster, node = here()
+    cluster, node = cluster_and_node()
     _install(cluster, node)
     roles_database.apply(cluster, node)
     slurm_upgrade.answering(name="The converted database")
@@ -45,7 +45,7 @@ def database() -> None:
 
 def back(former: Cluster, backup: str) -> None:
     """Restore the former slurmdbd: the former packages, and the database from the backup."""
-    cluster, node = here()
+    cluster, node = cluster_and_node()
     own = daemons(cluster, node)
     slurm_upgrade.rolled_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
     # started only after the restore: the former slurmdbd does not run on a half-converted database

@@ -13,8 +13,8 @@ from origin import ORIGIN
 
 from gpupool.compile.system.driver import CHECK, PINS
 from gpupool.compile.system.repositories import COMPONENTS
+from gpupool.engine.current import cluster_and_node
 from gpupool.engine.drive import Report, run
-from gpupool.engine.here import here
 from gpupool.roles import driver
 from gpupool.target import Target, find_target
 from gpupool.testbed.vm.recipe import COMPILER, MAKE_FLAGS, PACK_QUICKLY
@@ -69,7 +69,7 @@ def applied(testbed: Testbed) -> Report:
     """Apply only the role, on one node."""
 
     def deploy() -> None:
-        driver.apply(*here())
+        driver.apply(*cluster_and_node())
 
     return run(testbed.target.hosts, deploy, execute=True, origin=ORIGIN, limit=[NODE])
 

@@ -57,6 +57,6 @@ def test_a_role_applies_wherever_it_has_files(name: str) -> None:
 
 def test_the_deploy_takes_its_conditions_from_roles() -> None:
     imported = {node.module for node in ast.walk(SITE) if isinstance(node, ast.ImportFrom)}
-    assert imported == {"gpupool.engine.here", "gpupool.operations.together", "gpupool.roles"}
+    assert imported == {"gpupool.engine.current", "gpupool.operations.together", "gpupool.roles"}
     names = [alias.asname for node in ast.walk(SITE) if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert [name for name in names if name] == []

@@ -10,8 +10,8 @@ import pytest
 from origin import ORIGIN
 
 from gpupool.compile import FILES, files_for, files_of
+from gpupool.engine.current import cluster_and_node
 from gpupool.engine.drive import run
-from gpupool.engine.here import here
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, mounts
 from gpupool.roles import base
@@ -60,7 +60,7 @@ def test_a_role_installs_its_own_files_and_no_others(target: Target, monkeypatch
     def noting(operation: Any, paths: Callable[..., Iterable[str]]) -> Any:
         def noted(**arguments: Any) -> Any:
             role = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
-            put.setdefault((here()[1].name, role), set()).update(paths(**arguments))
+            put.setdefault((cluster_and_node()[1].name, role), set()).update(paths(**arguments))
             return operation(**arguments)
 
         return noted

@@ -12,8 +12,8 @@ from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.ssh import names_of_nodes
+from gpupool.engine.current import cluster_and_node
 from gpupool.engine.drive import Report, run
-from gpupool.engine.here import here
 from gpupool.facts.host_keys import KNOWN, known_in
 from gpupool.roles import ssh
 from gpupool.wording import changed
@@ -23,7 +23,9 @@ NODES = ["login1", "control", "files", "a40-01", "rtx-01"]
 
 def apply(*limit: str, execute: bool = True) -> Report:
     target = empty_nodes.testbed("example")
-    return run(target.hosts, lambda: ssh.apply(*here()), execute=execute, origin=ORIGIN, limit=limit or None)
+    return run(
+        target.hosts, lambda: ssh.apply(*cluster_and_node()), execute=execute, origin=ORIGIN, limit=limit or None
+    )
 
 
 def known_hosts(node: str) -> dict[str, tuple[str, ...]]:

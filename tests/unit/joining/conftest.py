@@ -1,7 +1,6 @@
 """A site whose machines may join, and a site with one node more than labs own."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fake_controller import FakeController
@@ -43,6 +42,6 @@ def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     made = Site(fake, tmp_path, *changes)
     fake.slurm.add(made.target.cluster.nodes[NEW])
     made.runner.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
-    here = SimpleNamespace(here=lambda: (made.target.cluster, made.target.cluster.nodes[NEW]))
-    monkeypatch.setattr("gpupool.engine.here.here", here.here)
+    current = (made.target.cluster, made.target.cluster.nodes[NEW])
+    monkeypatch.setattr("gpupool.engine.current.cluster_and_node", lambda: current)
     return made

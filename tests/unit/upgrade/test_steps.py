@@ -45,7 +45,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Recorder]:
         for name in ("slurm_upgrade", "files", "restore", "service", "roles_database"):
             monkeypatch.setattr(steps, name, recorder.module(name))
         monkeypatch.setattr(steps, "barrier", lambda **_: recorder.calls.append(("barrier", {})))
-        monkeypatch.setattr(steps, "here", lambda: (cluster, cluster.nodes[node]))
+        monkeypatch.setattr(steps, "cluster_and_node", lambda: (cluster, cluster.nodes[node]))
         step(*arguments)
         return recorder
 

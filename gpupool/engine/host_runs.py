@@ -12,10 +12,10 @@ from pyinfra.context import ctx_config, ctx_host
 
 from gpupool.engine.deploy import Deploy
 from gpupool.engine.explain import reason
-from gpupool.engine.hosts import Track, inventory_of
+from gpupool.engine.hosts import HostRun, inventory_of
 from gpupool.engine.progress import Progress
 from gpupool.engine.report import NodeHost
-from gpupool.engine.session import FACT, Freshness, Session
+from gpupool.engine.session import FACT, FactValidity, Session
 from gpupool.engine.ssh import ANSWER_SECONDS
 from gpupool.engine.state import PoolState
 from gpupool.reasons import Reason
@@ -24,7 +24,7 @@ PARALLEL = 200  # nodes at work at the same time
 FAILED = Reason()
 
 
-class Tracks:
+class HostRuns:
     """All hosts of one run, and pyinfra's state of the run."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Tracks:
     ) -> None:
         self.progress = progress
         self.interrupted = False
-        self.freshness = Freshness()
+        self.validity = FactValidity()
         self._workers = Pool()
         inventory = inventory_of(nodes)
         chosen = {
@@ -44,60 +44,60 @@ class Tracks:
         self.state.print_fact_output = FACT  # type: ignore[assignment]  # by this the session distinguishes facts from operations
         config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
         self.state.init(inventory, config, initial_limit=list(chosen))
-        self.state.sessions = {host: Session(host, self.freshness) for host in inventory}
-        self.by_host: dict[Host, Track] = {
-            host: Track(name, host, self.state.sessions[host]) for host, name in chosen.items()
+        self.state.sessions = {host: Session(host, self.validity) for host in inventory}
+        self.by_host: dict[Host, HostRun] = {
+            host: HostRun(name, host, self.state.sessions[host]) for host, name in chosen.items()
         }
 
-    def all(self) -> list[Track]:
+    def all(self) -> list[HostRun]:
         """Return all hosts of the run."""
         return list(self.by_host.values())
 
-    def active(self) -> list[Track]:
+    def active(self) -> list[HostRun]:
         """Return the hosts that are connected and have not failed."""
-        return [track for host, track in self.by_host.items() if host in self.state.active_hosts]
+        return [host_run for host, host_run in self.by_host.items() if host in self.state.active_hosts]
 
-    def each(self, width: int, work: Callable[[Track], None], tracks: Sequence[Track]) -> None:
-        """Do the work on all `tracks`, on `width` of them at the same time; return when it is done on all."""
+    def each(self, width: int, work: Callable[[HostRun], None], host_runs: Sequence[HostRun]) -> None:
+        """Do the work on all `host_runs`, on `width` of them at the same time; return when it is done on all."""
         self._workers = Pool(width)
-        for track in tracks:
-            self._workers.spawn(self._one, work, track)
+        for host_run in host_runs:
+            self._workers.spawn(self._one, work, host_run)
         self._workers.join()
 
-    def _one(self, work: Callable[[Track], None], track: Track) -> None:
+    def _one(self, work: Callable[[HostRun], None], host_run: HostRun) -> None:
         try:
-            work(track)
+            work(host_run)
         except Exception as error:
             # A bug of gpupool: otherwise the error would be lost with the greenlet, and the host would look correct.
             pyinfra.logger.error("%s", error, exc_info=True)
-            self.fail(track, f"gpupool itself failed: {reason(error)}")
+            self.fail(host_run, f"gpupool itself failed: {reason(error)}")
 
     @contextmanager
-    def deploying(self, track: Track) -> Iterator[None]:
+    def deploying(self, host_run: HostRun) -> Iterator[None]:
         """Run code of a deploy for this host within the context: pyinfra's host and configuration are set."""
-        with track.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(track.host):
+        with host_run.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(host_run.host):
             yield
 
     @contextmanager
-    def failing(self, track: Track, operation: Callable[[], str | None]) -> Iterator[None]:
+    def failing(self, host_run: HostRun, operation: Callable[[], str | None]) -> Iterator[None]:
         """Mark the host as failed if the code within raises, also SystemExit; `operation` names what raised."""
         try:
             yield
         except (Exception, SystemExit) as error:
             pyinfra.logger.warning("%s", error, exc_info=True)
-            text, name = track.why(error), operation()
-            self.fail(track, f"{name}: {text}" if name else text, track.reason_of(error))
+            text, name = host_run.why(error), operation()
+            self.fail(host_run, f"{name}: {text}" if name else text, host_run.reason_of(error))
 
-    def fail(self, track: Track, text: str, code: Reason = FAILED) -> None:
+    def fail(self, host_run: HostRun, text: str, code: Reason = FAILED) -> None:
         """Mark a host as failed, with the text and the code of the failure; after Ctrl-C, do nothing."""
         if self.interrupted:
             return
-        track.reason = code
-        track.failure = text = f"{text} ({track.clock})" if track.clock else text
-        self.state.failed_hosts.add(track.host)
-        self.state.active_hosts.discard(track.host)
-        pyinfra.logger.error("%s: %s", track.name, text)
-        self.progress.failed(track.name, text)
+        host_run.reason = code
+        host_run.failure = text = f"{text} ({host_run.clock})" if host_run.clock else text
+        self.state.failed_hosts.add(host_run.host)
+        self.state.active_hosts.discard(host_run.host)
+        pyinfra.logger.error("%s: %s", host_run.name, text)
+        self.progress.failed(host_run.name, text)
 
     def stop(self, grace: float) -> None:
         """Stop after Ctrl-C: running commands have `grace` seconds to end; a second Ctrl-C stops at once."""

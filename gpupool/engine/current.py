@@ -5,6 +5,6 @@ from pyinfra import host
 from gpupool.cluster.model import Cluster, Node
 
 
-def here() -> tuple[Cluster, Node]:
+def cluster_and_node() -> tuple[Cluster, Node]:
     """Return the Cluster and the node of the current host, from its inventory data."""
     return host.data.cluster, host.data.node
