@@ -67,7 +67,7 @@ def _job(row: Mapping[str, str]) -> Job:
     )
 
 
-class Entry:
+class QueuedJob:
     """A job of `squeue --json`, which may be all pending tasks of an array.
 
     KeyError, TypeError or ValueError if a field is missing or has another form than in the supported releases.
@@ -156,6 +156,6 @@ class Entry:
         return str(self.fields.get("array_task_string") or "")
 
 
-def entries(answer: str) -> list[Entry]:
+def entries(answer: str) -> list[QueuedJob]:
     """Return the jobs of `squeue --json`; ValueError, KeyError, TypeError or AttributeError for other text."""
-    return [Entry(dict(job)) for job in json.loads(answer)["jobs"]]
+    return [QueuedJob(dict(job)) for job in json.loads(answer)["jobs"]]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpupool.slurm.jobs import Entry
+from gpupool.slurm.jobs import QueuedJob
 
 #: The environment of squeue: moments as seconds since 1970, and arrays whole.
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
@@ -40,7 +40,7 @@ _LONGER = re.compile(r"^(ReqNodeNotAvail|Nodes)\b.*", re.DOTALL)
 class Queue:
     """The jobs of one output of squeue, and a line about each unreadable job."""
 
-    entries: list[Entry]
+    entries: list[QueuedJob]
     unread: list[str]
 
 
@@ -65,7 +65,7 @@ def read(answer: str, mark: str) -> Queue:
         # a newline ends each job
         row = [values[first].removeprefix("\n"), *values[first + 1 : first + len(COLUMNS)]]
         try:
-            entries.append(Entry(_fields(dict(zip(COLUMNS, row, strict=True)))))
+            entries.append(QueuedJob(_fields(dict(zip(COLUMNS, row, strict=True)))))
         except (ValueError, KeyError, TypeError) as error:
             unread.append(f"job {row[0][:20]}: {type(error).__name__}: {str(error)[:200]}")
     return Queue(entries, unread)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpupool.slurm.jobs import Entry
+from gpupool.slurm.jobs import QueuedJob
 
 #: The directory below /run that systemd creates for the arbiter, and the file in it.
 DIRECTORY = "gpupool-arbiter"
@@ -24,14 +24,14 @@ class Snapshot:
 
     at: float
     lasts: float
-    entries: list[Entry]
+    entries: list[QueuedJob]
 
     def is_fresh(self, now: float) -> bool:
         """Return whether the snapshot may be used at the time `now`; False if it is from the future."""
         return 0 <= now - self.at < self.lasts
 
 
-def text(entries: Iterable[Entry], at: float, lasts: float) -> str:
+def text(entries: Iterable[QueuedJob], at: float, lasts: float) -> str:
     """Return the content of the file `PATH`."""
     rows = [[entry.fields[key] for key in FIELDS] for entry in entries]
     return json.dumps({"at": at, "lasts": lasts, "fields": FIELDS, "jobs": rows}, separators=(",", ":"))
@@ -41,5 +41,5 @@ def read(content: str) -> Snapshot:
     """Return the snapshot of a file's content; ValueError, KeyError or TypeError if it is not one."""
     data = json.loads(content)
     fields = data["fields"]
-    rows = [Entry(dict(zip(fields, row, strict=True))) for row in data["jobs"]]
+    rows = [QueuedJob(dict(zip(fields, row, strict=True))) for row in data["jobs"]]
     return Snapshot(float(data["at"]), float(data["lasts"]), rows)

@@ -8,7 +8,7 @@ from gpupool.programs.arbiter.jobs import Job
 from gpupool.programs.arbiter.limits import Limit, Limits
 from gpupool.programs.arbiter.room import Node, Room
 from gpupool.slurm import queue
-from gpupool.slurm.jobs import Entry, entries
+from gpupool.slurm.jobs import QueuedJob, entries
 
 # a grace time of one minute, which no recorded queue has
 RULES = Settings(
@@ -88,7 +88,7 @@ def node(gpus: float, used: float, name: str = "n1") -> Node:
 
 def read(text: str) -> list[Job]:
     """Return the jobs of the output of `squeue --json`, as recorded from each release."""
-    return [jobs.of(Entry({"nice": 0, **entry.fields})) for entry in entries(text)]
+    return [jobs.of(QueuedJob({"nice": 0, **entry.fields})) for entry in entries(text)]
 
 
 def shown(text: str, mark: str) -> str:
@@ -105,7 +105,7 @@ def mark_of(command: list[str]) -> str:
     return command[-1].partition(",")[0].partition(":0")[2]
 
 
-def _value(entry: Entry, key: str) -> str:
+def _value(entry: QueuedJob, key: str) -> str:
     match key:
         case "array_task":
             task = entry.number("array_task_id")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gpupool.node import commands, files
 from gpupool.slurm import ping, queue, snapshot
-from gpupool.slurm.jobs import Entry
+from gpupool.slurm.jobs import QueuedJob
 
 from . import crowd, decide, guard, jobs, limits, room
 from .act import endings, notes, notifications, signals
@@ -185,7 +185,7 @@ class Arbiter:
             self._nodes = room.read(ask(["scontrol", "show", "nodes"]))
         return self._nodes
 
-    def share(self, entries: Iterable[Entry], at: float) -> str:
+    def share(self, entries: Iterable[QueuedJob], at: float) -> str:
         """Write the queue for other programs of this controller; give the reason if that fails."""
         if self.settings.share:
             try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpupool.slurm import queue
 from gpupool.slurm.hostlists import expand
-from gpupool.slurm.jobs import Entry
+from gpupool.slurm.jobs import QueuedJob
 
 
 class UnsureError(Exception):
@@ -90,7 +90,7 @@ class Seen:
 
     jobs: list[Job]
     unread: list[str]
-    entries: Sequence[Entry] = ()
+    entries: Sequence[QueuedJob] = ()
 
 
 def read(answer: str, mark: str) -> Seen:
@@ -108,7 +108,7 @@ def read(answer: str, mark: str) -> Seen:
     return Seen(known, unread, seen.entries)
 
 
-def of(entry: Entry) -> Job:
+def of(entry: QueuedJob) -> Job:
     """Return a job of the queue; ValueError, KeyError or TypeError if a field is missing or has another type."""
     return Job(
         name=entry.name,
@@ -142,12 +142,12 @@ def of(entry: Entry) -> Job:
     )
 
 
-def _shared(entry: Entry) -> str:
+def _shared(entry: QueuedJob) -> str:
     shared = entry.fields.get("shared")
     return ",".join(shared) if isinstance(shared, list) else str(shared or "")
 
 
-def _peculiar(entry: Entry) -> bool:
+def _peculiar(entry: QueuedJob) -> bool:
     """Return whether a job is part of a heterogeneous job, has a reservation, or waits for more than room and limits.
 
     A running job no longer waits for its dependency or license. Any user may name these, so such a job is evicted like
@@ -159,7 +159,7 @@ def _peculiar(entry: Entry) -> bool:
     return any(waits_for) and "RUNNING" not in entry.states
 
 
-def _asks(entry: Entry) -> dict[str, float]:
+def _asks(entry: QueuedJob) -> dict[str, float]:
     """Return the requests of a job; Slurm 24.11 shows the node's memory while a job with memory by GPU is pending."""
     asks = entry.asks
     by_gpu = re.findall(r":(\d+)(?=,|$)", entry.text("memory_per_tres"))

@@ -9,7 +9,7 @@ from gpupool.node import commands
 from gpupool.node.commands import CommandError
 from gpupool.node.screen import plain
 from gpupool.slurm import queue, tres
-from gpupool.slurm.jobs import Entry
+from gpupool.slurm.jobs import QueuedJob
 
 # time limit of squeue in seconds
 PATIENCE = 30
@@ -42,7 +42,7 @@ class Job:
         return sum(self.gpus.values())
 
 
-def ask() -> list[Entry]:
+def ask() -> list[QueuedJob]:
     """Return the jobs that squeue shows; QueueError if it fails, is slow, or a job cannot be read."""
     # the user's settings of squeue must not hide jobs
     env = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
@@ -61,7 +61,7 @@ def ask() -> list[Entry]:
     return seen.entries
 
 
-def read(entries: Iterable[Entry]) -> list[Job]:
+def read(entries: Iterable[QueuedJob]) -> list[Job]:
     """Return the jobs that run or wait and have GPUs; QueueError if a field is missing or has another type."""
     try:
         return [job for entry in entries for job in _job(entry) if job.count]
@@ -79,7 +79,7 @@ def unpack(rows: Iterable[Any]) -> list[Job]:
     return [Job(*row) for row in rows]
 
 
-def _job(entry: Entry) -> Iterable[Job]:
+def _job(entry: QueuedJob) -> Iterable[Job]:
     running = bool(entry.states & {"RUNNING", "SUSPENDED"})
     if not running and "PENDING" not in entry.states:
         return
