@@ -148,6 +148,7 @@ def test_the_report_ends_with_the_failures_of_each_layer(tmp_path: Path) -> None
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "times", "-n", "2", str(tmp_path)]
     shared = str(Path(__file__).parents[2] / "shared")
     env = {**os.environ, "GPUPOOL_TEST_FAILURES": str(tmp_path / "unit.failed"), "PYTHONPATH": shared}
+    env.pop("PYTEST_XDIST_WORKER", None)  # this test may run in a worker; the inner pytest is none
     subprocess.run(command, env=env, cwd=tmp_path, check=False, capture_output=True)
     works = {
         name: Work(name, (), 1, None, {}, began=1.0, ended=3.0, code=code) for name, code in (("unit", 1), ("vm", 0))
