@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpupool.asleep import asleep
 from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.power import powered_down
 from gpupool.target import Target
 from gpupool.terminal import styled
 from gpupool.wording import counted
@@ -18,20 +18,20 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
     target = announced_runner(inventory, on, "verify").target
     names = chosen(target, limit) or {node.name for node in target.nodes}
-    resting = asleep(target, names)
-    outcomes = checked(target, names - {*resting})
+    off = powered_down(target, names)
+    outcomes = checked(target, names - {*off})
     # a node that Slurm powered down during the checks has not failed
-    resting = (*resting, *asleep(target, {outcome.node for outcome in outcomes if not outcome.ok}))
-    outcomes = [outcome for outcome in outcomes if outcome.node not in resting]
+    off = (*off, *powered_down(target, {outcome.node for outcome in outcomes if not outcome.ok}))
+    outcomes = [outcome for outcome in outcomes if outcome.node not in off]
     if as_json:
         failed = sum(not outcome.ok for outcome in outcomes)
         checks = [outcome.as_dict() for outcome in outcomes]
-        print_json({"ok": not failed, "asleep": list(resting), "checks": checks})
+        print_json({"ok": not failed, "asleep": list(off), "checks": checks})
     else:
         failed = show_failures(outcomes)
         nodes = counted(len({outcome.node for outcome in outcomes}), "node")
         result = f"{failed} failed" if failed else "all pass"
-        summary = f"{counted(len(outcomes), 'check')} on {nodes}: {result}{passed_over(resting)}"
+        summary = f"{counted(len(outcomes), 'check')} on {nodes}: {result}{passed_over(off)}"
         stdout.print(summary, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from gpupool import atomic
 from gpupool.change import Kind
 from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
-from gpupool.whole import put
 
 #: All kinds of differences; each kind is written, even with the count 0.
 KINDS = tuple(map(str, Kind))
@@ -33,6 +33,6 @@ def metrics_text(differences: Sequence[Difference], nodes: Sequence[str], unread
 def write(path: Path, metrics: str) -> None:
     """Replace a file with these metrics atomically; the exporter's user can read it."""
     try:
-        put(path, metrics)
+        atomic.replace(path, metrics)
     except OSError as error:
         raise GpupoolError(f"--metrics {path}: {error.strerror}") from None

@@ -25,7 +25,7 @@ def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[
     cluster = controller.target.cluster
     for node in nodes:
         servers = servers_of(cluster, node)
-        output = controller.on(node.name, "sh", "-c", _SCRIPT, "network", *servers) if servers else ""
+        output = controller.output_on(node.name, "sh", "-c", _SCRIPT, "network", *servers) if servers else ""
         for line in output.splitlines():
             address, device, speed = line.split()
             if not speed.isdigit():

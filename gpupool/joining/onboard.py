@@ -72,7 +72,7 @@ class Onboarding:
             drain.wait_until_empty(self._controller, in_slurm, self._observer)
         for node in self._nodes:
             if node.name not in known:
-                self._controller.on(node.name, "sh", "-c", _STOP)
+                self._controller.output_on(node.name, "sh", "-c", _STOP)
 
     def _join(self) -> None:
         """Add the nodes to Slurm first: each is drained before its slurmd ever runs, so that no job can start there."""
@@ -112,7 +112,7 @@ class Onboarding:
                 return f"{names}: drained, and stays out of service; the inventory was not changed"
             for node in self._nodes:
                 with suppress(GpupoolError):  # a node that cannot be reached is removed from Slurm anyway
-                    self._controller.on(node.name, "sh", "-c", _LEAVE)
+                    self._controller.output_on(node.name, "sh", "-c", _LEAVE)
             self._apply(self._runner, self._prepared.others)
         except GpupoolError as error:
             message = f"cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"

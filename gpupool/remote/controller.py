@@ -19,11 +19,11 @@ class Controller(Nodes):
 
         NoAnswerError if none does, RefusedError if the command fails.
         """
-        return self._of_one(lambda name: self.on(name, *argv, stdin=stdin, seconds=seconds))[1]
+        return self._of_one(lambda name: self.output_on(name, *argv, stdin=stdin, seconds=seconds))[1]
 
     def first(self) -> str:
         """Return the name of the first controller that answers; NoAnswerError if none does."""
-        return self._of_one(lambda name: self.on(name, "true", seconds=20))[0]
+        return self._of_one(lambda name: self.output_on(name, "true", seconds=20))[0]
 
     def _of_one(self, run: Callable[[str], str]) -> tuple[str, str]:
         """Return the name of the first controller that answers, and the result of `run` for it."""

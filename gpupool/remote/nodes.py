@@ -82,7 +82,7 @@ class Nodes:
             raise NoAnswerError(f"{node}: the command did not end within {seconds:.0f} s")
         return self._answer(node, done)
 
-    def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
+    def output_on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
         """Return the output of a program on a node; NoAnswerError, or RefusedError if it fails."""
         answer = self.run(node, argv, stdin=stdin, seconds=seconds)
         out, err = answer.out.decode(errors="replace"), answer.err.decode(errors="replace")

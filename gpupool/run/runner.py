@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from gpupool.asleep import asleep, awake
 from gpupool.commit import commit_of
 from gpupool.engine.report import NodeHost, Origin, Report
+from gpupool.power import kept_powered_up, powered_down
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.terminal import Screen
@@ -62,12 +62,12 @@ class DeployRunner:
         while it is being changed. A node that fails is in `Report.failures`, and does not stop other nodes.
         """
         self.load()
-        resting = asleep(self.target, names)
-        if resting:
-            names = {node.name for node in self.target.nodes if names is None or node.name in names} - {*resting}
-        with self.awake(names) if execute else nullcontext():
+        off = powered_down(self.target, names)
+        if off:
+            names = {node.name for node in self.target.nodes if names is None or node.name in names} - {*off}
+        with self.keep_powered_up(names) if execute else nullcontext():
             report = self._run(self.target.hosts, steps, names, execute=execute, log=log)
-        return replace(report, asleep=resting)
+        return replace(report, asleep=off)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
         """Run steps as in a plan, without changes, on machines by address; the inventory need not have them."""
@@ -76,9 +76,9 @@ class DeployRunner:
         ]
         return self._run(hosts, steps, None, execute=False)
 
-    def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
+    def keep_powered_up(self, names: Collection[str] | None) -> AbstractContextManager[None]:
         """Keep elastic nodes powered up within the context, also between several runs."""
-        return awake(self.target, names)
+        return kept_powered_up(self.target, names)
 
     @staticmethod
     def load() -> None:

@@ -64,12 +64,12 @@ class Rollback:
         """Return the release of the installed slurmdbd; "" if there is none."""
         name = self._cluster.database.name
         try:
-            return release_of(self._controller.on(name, "dpkg-query", "-W", "-f=${Version}", "slurmdbd"))
+            return release_of(self._controller.output_on(name, "dpkg-query", "-W", "-f=${Version}", "slurmdbd"))
         except RefusedError:
             return ""
 
     def _read(self, name: str) -> str | None:
         try:
-            return self._controller.on(self._cluster.database.name, "cat", f"{FOLDER}/{name}").strip()
+            return self._controller.output_on(self._cluster.database.name, "cat", f"{FOLDER}/{name}").strip()
         except RefusedError:
             return None

@@ -53,7 +53,7 @@ class Upgrade:
         At most `at_most` compute nodes change at once. `drill` first restores the backup with the new release on this
         machine, and stops the upgrade if anything differs.
         """
-        with self._runner.awake(self._reached):
+        with self._runner.keep_powered_up(self._reached):
             if self._todo:
                 self._do(steps.fetch, self._todo, "nothing was changed")
             if self._back_up() and drill:
@@ -67,7 +67,7 @@ class Upgrade:
         for name in dict.fromkeys((self._cluster.database.name, self._cluster.controllers[0].name)):
             self._observer.step(name, "making a backup")
             try:
-                self._controller.on(name, COMMAND, "make", seconds=BACKUP_SECONDS)
+                self._controller.output_on(name, COMMAND, "make", seconds=BACKUP_SECONDS)
             except RefusedError as error:
                 raise GpupoolError(f"{error}; nothing was changed") from None
         return True

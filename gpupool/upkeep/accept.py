@@ -113,7 +113,7 @@ def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
     began = time.time()
     arguments = look.arguments(_MOUNT_SECONDS, items)
     try:
-        output = controller.on(node.name, "sh", "-c", _LOOK, "look", *arguments, seconds=_LOOK_SECONDS)
+        output = controller.output_on(node.name, "sh", "-c", _LOOK, "look", *arguments, seconds=_LOOK_SECONDS)
     except GpupoolError as error:
         return (str(error),)
     seen = look.read(output)
@@ -157,7 +157,7 @@ def _by_job(controller: Controller, node: Node, partition: str, reservation: str
     count = node.gpu_count if cuda else len(files)
     probe = ["python3", "-I", "-", "cuda" if cuda else "files", str(count), *files] if gres else ["true"]
     try:
-        controller.on(node.name, *wanted, *probe, stdin=shell_file(__package__, _PROBE), seconds=_JOB_SECONDS)
+        controller.output_on(node.name, *wanted, *probe, stdin=shell_file(__package__, _PROBE), seconds=_JOB_SECONDS)
     except RefusedError as error:
         return tuple(error.printed.strip().splitlines()) or (f"the test job failed: {error}",)
     except GpupoolError as error:

@@ -18,7 +18,7 @@ def announce(controller: Controller, text: str) -> dict[str, str]:
 
     def put(name: str) -> str:
         try:
-            controller.on(name, "sh", "-c", _SCRIPT, "announce", PATH, stdin=text, seconds=_SECONDS)
+            controller.output_on(name, "sh", "-c", _SCRIPT, "announce", PATH, stdin=text, seconds=_SECONDS)
         except GpupoolError as error:
             return str(error)
         return ""

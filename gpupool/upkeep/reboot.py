@@ -29,7 +29,7 @@ def boots(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, Boot | 
 
     def ask(node: Node) -> Boot | None:
         try:
-            at, _, needs = controller.on(node.name, "sh", "-c", _SCRIPT, seconds=_SECONDS).strip().partition(" ")
+            at, _, needs = controller.output_on(node.name, "sh", "-c", _SCRIPT, seconds=_SECONDS).strip().partition(" ")
             return Boot(int(at), needs)
         except (GpupoolError, ValueError):
             return None
@@ -46,4 +46,4 @@ def reboot(controller: Controller, node: Node, work: str) -> None:
     except RefusedError:
         # the connection may end before the answer
         with suppress(NoAnswerError):
-            controller.on(node.name, "systemctl", "reboot", seconds=_SECONDS)
+            controller.output_on(node.name, "systemctl", "reboot", seconds=_SECONDS)

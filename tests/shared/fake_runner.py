@@ -39,9 +39,9 @@ class FakeRunner(DeployRunner):
     def load() -> None:
         """Import nothing."""
 
-    def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
-        """Record the call; no machine is kept awake."""
-        self.runs.append(("awake", tuple(names or ())))
+    def keep_powered_up(self, names: Collection[str] | None) -> AbstractContextManager[None]:
+        """Record the call; no machine is kept powered up."""
+        self.runs.append(("keep powered up", tuple(names or ())))
         return nullcontext()
 
     def deploy(

@@ -52,4 +52,4 @@ class Run:
 
     def steps(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return the runs that change something on nodes, in order."""
-        return [run for run in self.runner.runs if run[0] not in ("look", "plan", "awake")]
+        return [run for run in self.runner.runs if run[0] not in ("look", "plan", "keep powered up")]

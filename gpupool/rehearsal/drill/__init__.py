@@ -63,7 +63,7 @@ def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterato
     last = parts(twin.do(f"{named}{_DATABASE}", "the restored database").out)["last"]
     script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_DATABASE}"
     back = parts(twin.do(script, "the restored database").out)
-    live = parts(nodes.on(cluster.database.name, "sh", "-c", script, seconds=LOOK_SECONDS))
+    live = parts(nodes.output_on(cluster.database.name, "sh", "-c", script, seconds=LOOK_SECONDS))
     yield from rows(back, live)
 
 
@@ -71,7 +71,7 @@ def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
     """Return the comparison of the restored and the live slurmctld, for jobs submitted before the state was copied."""
     before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     back = twin.do(_QUEUE, "the restored state").out.split()
-    live = nodes.on(cluster.controllers[0].name, "sh", "-c", _QUEUE, seconds=LOOK_SECONDS).split()
+    live = nodes.output_on(cluster.controllers[0].name, "sh", "-c", _QUEUE, seconds=LOOK_SECONDS).split()
     known = [line for line in live if line.rpartition("|")[2] < before]
     return queue(*(sorted({line.rpartition("|")[0] for line in lines}) for lines in (back, known)))
 

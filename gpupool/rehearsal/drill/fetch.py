@@ -28,7 +28,7 @@ class Fetched:
 
 def backups(nodes: Nodes, node: str) -> Mapping[str, list[dict[str, Any]]]:
     """Return the backups on a node, by kind, newest first."""
-    listed: dict[str, Any] = json.loads(nodes.on(node, COMMAND, "list", seconds=LOOK_SECONDS))
+    listed: dict[str, Any] = json.loads(nodes.output_on(node, COMMAND, "list", seconds=LOOK_SECONDS))
     return {kind: answer["backups"] for kind, answer in listed.items()}
 
 
@@ -42,7 +42,7 @@ def newest(nodes: Nodes, folder: Path, node: str, kind: str, name: str = "") -> 
         raise GpupoolError(f"{node}: there is no backup{f' {name}' if name else ''} of the {kind}: run {COMMAND} make")
     path = listed[0]["path"]
     copy = folder / Path(path).name
-    sums = nodes.on(node, "cat", "--", f"{path}.sha256", seconds=LOOK_SECONDS).split()
+    sums = nodes.output_on(node, "cat", "--", f"{path}.sha256", seconds=LOOK_SECONDS).split()
     nodes.fetch(node, path, copy, seconds=_FETCH_SECONDS)
     sha = hashlib.sha256()
     with copy.open("rb") as file:

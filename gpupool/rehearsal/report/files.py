@@ -4,10 +4,10 @@ import json
 import os
 from pathlib import Path
 
+from gpupool import atomic
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.report.data import Rehearsed
 from gpupool.rehearsal.report.page import page
-from gpupool.whole import put
 
 
 def ensure_writable(folder: Path) -> None:
@@ -22,5 +22,5 @@ def ensure_writable(folder: Path) -> None:
 def write(folder: Path, rehearsed: Rehearsed) -> None:
     """Write both files atomically, the page last; other files in the folder stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
-    put(folder / "index.html", page(rehearsed))
+    atomic.replace(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    atomic.replace(folder / "index.html", page(rehearsed))

@@ -77,9 +77,9 @@ def test_a_machine_is_reached_once_its_key_is_pinned(known_hosts: Path, server: 
         pins = pins_of(nodes, "new")
         assert pins == pins_at(known_hosts, server.port)
         with pytest.raises(GpupoolError, match="Host key verification failed"):
-            nodes.on("new", "true")
+            nodes.output_on("new", "true")
         pin(pins, scan(nodes, "new"))
-        assert nodes.on("new", "echo", "here") == "here\n"
+        assert nodes.output_on("new", "echo", "here") == "here\n"
 
 
 def test_a_host_alias_of_openssh_is_accepted(known_hosts: Path, server: Server) -> None:

@@ -72,7 +72,7 @@ def test_heartbeats_keep_the_lock_and_silence_releases_it(
     monkeypatch.setattr(lock, "BEAT_SECONDS", 0.1)
     path = str(tmp_path / "lock")
     with leased(nodes, "ctl", path, "doing maintenance") as held:
-        nodes.on("ctl", "sleep", "3")
+        nodes.output_on("ctl", "sleep", "3")
         held.ensure()
     monkeypatch.setattr(lock, "BEAT_SECONDS", 1000)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 30)

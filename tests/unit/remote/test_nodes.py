@@ -78,7 +78,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def test_a_node_behind_two_jumps_has_its_own_port_and_user(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
-        assert nodes.on("ctl", "echo", "it's", "here") == "it's here\n"
+        assert nodes.output_on("ctl", "echo", "it's", "here") == "it's here\n"
     assert site.gate.forwarded == [(LOCAL, site.inner.port)]
     assert site.inner.forwarded == [(LOCAL, site.ctl.port)]
 
@@ -88,13 +88,13 @@ def test_a_jump_may_have_the_name_of_a_node(site: Site) -> None:
     text = (site.home / ".ssh" / "config").read_text()
     (site.home / ".ssh" / "config").write_text(text.replace("Host inner", "Host gpu-1"))
     with Nodes.of(site.target) as nodes:
-        assert nodes.on("ctl", "echo", "here") == "here\n"
+        assert nodes.output_on("ctl", "echo", "here") == "here\n"
 
 
 def test_commands_share_a_connection_that_is_closed_after_them(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
         for count in range(3):
-            nodes.on("ctl", "echo", str(count))
+            nodes.output_on("ctl", "echo", str(count))
         assert len(site.ctl.transports) == 1
         folder = nodes.config.parent
         assert any(stat.S_ISSOCK(path.stat().st_mode) for path in folder.iterdir())
@@ -117,40 +117,40 @@ def test_concurrent_commands_each_reach_their_node(site: Site, tmp_path: Path) -
             server.before = f"export NODE={name};"
         with Nodes.of(site.target) as nodes, ThreadPoolExecutor(4) as pool:
             names = [*ports] * 4
-            assert list(pool.map(lambda name: nodes.on(name, "sh", "-c", "echo $NODE").strip(), names)) == names
+            assert list(pool.map(lambda name: nodes.output_on(name, "sh", "-c", "echo $NODE").strip(), names)) == names
 
 
 def test_standard_input_and_the_exit_status_are_those_of_the_command(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
-        assert nodes.on("ctl", "cat", stdin="one\ntwo") == "one\ntwo"
+        assert nodes.output_on("ctl", "cat", stdin="one\ntwo") == "one\ntwo"
         answer = nodes.run("ctl", "cat >&2; printf 'a\\377b'; exit 3", stdin=b"\xfe")
         assert (answer.code, answer.out, answer.err) == (3, b"a\xffb", b"\xfe")
         with pytest.raises(RefusedError, match=r"^ctl: sh: why not$") as refused:
-            nodes.on("ctl", "sh", "-c", "echo some; echo why not >&2; exit 7")
+            nodes.output_on("ctl", "sh", "-c", "echo some; echo why not >&2; exit 7")
     assert (refused.value.code, refused.value.printed, refused.value.errors) == (7, "some\n", "why not\n")
 
 
 def test_the_output_of_a_login_shell_is_ignored(site: Site) -> None:
     site.ctl.before = "echo Welcome; echo gpupool-held;"
     with Nodes.of(site.target) as nodes:
-        assert nodes.on("ctl", "echo", "here") == "here\n"
+        assert nodes.output_on("ctl", "echo", "here") == "here\n"
 
 
 def test_a_login_shell_that_runs_no_command_is_named(site: Site) -> None:
     site.ctl.before = "echo This account is not available.; exit 1;"
     with Nodes.of(site.target) as nodes, pytest.raises(RefusedError, match="the login shell of u-lab1"):
-        nodes.on("ctl", "true")
+        nodes.output_on("ctl", "true")
 
 
 def test_a_command_that_takes_too_long_is_abandoned(site: Site) -> None:
     with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match="did not end within 1 s"):
-        nodes.on("ctl", "sleep", "60", seconds=1)
+        nodes.output_on("ctl", "sleep", "60", seconds=1)
 
 
 def test_if_a_jump_is_lost_its_reason_is_reported(site: Site) -> None:
     site.configure(site.behind().replace("ProxyJump inner", "ProxyJump nowhere.invalid"))
     with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match=r"ctl: .*nowhere\.invalid"):
-        nodes.on("ctl", "true")
+        nodes.output_on("ctl", "true")
 
 
 def test_a_node_with_an_unknown_host_key_gets_no_login(site: Site) -> None:
@@ -160,7 +160,7 @@ def test_a_node_with_an_unknown_host_key_gets_no_login(site: Site) -> None:
     lines = [line for line in known.read_text().splitlines(keepends=True) if str(site.ctl.port) not in line]
     known.write_text("".join(lines))
     with Nodes.of(site.target) as nodes, pytest.raises(NoAnswerError, match="Host key verification failed"):
-        nodes.on("ctl", "true")
+        nodes.output_on("ctl", "true")
     assert not site.ctl.asked.exists()
 
 
@@ -188,7 +188,7 @@ def test_a_file_is_fetched_byte_by_byte_and_readable_for_its_owner_only(site: Si
 
 def test_a_session_lasts_as_long_as_its_standard_input(site: Site) -> None:
     with Nodes.of(site.target) as nodes:
-        nodes.on("ctl", "true")
+        nodes.output_on("ctl", "true")
         session = nodes.session("ctl", "sh", "-c", "echo begun; cat >/dev/null; echo ended")
         assert session.stdin
         assert session.stdout

@@ -30,25 +30,25 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         asked.append((steps, execute, names))
         return Report({name: HostReport(True, None, (), 1, 0.0) for name in names}, 0.0)
 
-    def asleep(_: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
+    def powered_down(_: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
         return (ASLEEP,) if names is None or ASLEEP in names else ()
 
     monkeypatch.setitem(sys.modules, "gpupool.engine.drive", SimpleNamespace(run=run))
-    monkeypatch.setattr(module, "asleep", asleep)
+    monkeypatch.setattr(module, "powered_down", powered_down)
     return asked
 
 
 @pytest.fixture
-def awake(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
+def kept_up(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
     """Return the nodes that were kept powered up, by run."""
     kept: list[Collection[str] | None] = []
 
     @contextmanager
-    def awake(_: Target, names: Collection[str] | None) -> Iterator[None]:
+    def kept_powered_up(_: Target, names: Collection[str] | None) -> Iterator[None]:
         kept.append(names)
         yield
 
-    monkeypatch.setattr(module, "awake", awake)
+    monkeypatch.setattr(module, "kept_powered_up", kept_powered_up)
     return kept
 
 
@@ -65,12 +65,12 @@ def test_nodes_asleep_are_skipped_and_named(runner: DeployRunner, calls: list[Ca
 
 
 def test_only_nodes_that_are_changed_are_kept_awake(
-    runner: DeployRunner, calls: list[Call], awake: list[Collection[str] | None]
+    runner: DeployRunner, calls: list[Call], kept_up: list[Collection[str] | None]
 ) -> None:
     runner.plan()
-    assert awake == []
+    assert kept_up == []
     runner.apply()
-    assert awake == [{"ctl", "gpu-1"}]
+    assert kept_up == [{"ctl", "gpu-1"}]
     assert [execute for _, execute, _ in calls] == [False, True]
 
 

@@ -32,7 +32,7 @@ def test_stages_run_in_slurms_order_and_files_are_removed_at_the_end(run: Run) -
     assert ("ctl", "slurmctld 26.05.5 answers") in run.notes.steps
     assert ("gpu-2", "slurmd 26.05 is registered") in run.notes.steps
     assert run.runner.runs[1] == ("plan", ("ctl",))
-    assert ("awake", NODES) in run.runner.runs
+    assert ("keep powered up", NODES) in run.runner.runs
 
 
 def test_jobs_are_neither_waited_for_nor_ended(run: Run) -> None:

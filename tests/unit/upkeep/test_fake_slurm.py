@@ -52,4 +52,4 @@ def test_a_command_unknown_to_the_fake_fails_the_test(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="does not know: scontrol show burst"):
         controller.ask("scontrol", "show", "burst")
     with pytest.raises(AssertionError, match="does not know: rm -rf /"):
-        controller.on("gpu-1", "rm", "-rf", "/")
+        controller.output_on("gpu-1", "rm", "-rf", "/")

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 
-def put(file: Path, text: str) -> None:
+def replace(file: Path, text: str) -> None:
     """Replace a file by a text, with mode 0644; if that fails, the file is not changed."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

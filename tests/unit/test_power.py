@@ -11,9 +11,9 @@ from inventories import INVENTORY, cluster_at
 from pace import until
 from ssh_server import LOCAL, serving
 
-from gpupool.asleep import asleep, awake
 from gpupool.cli.running import applied, passed_over, planned
 from gpupool.engine.report import HostReport, Report
+from gpupool.power import kept_powered_up, powered_down
 from gpupool.target import Target
 
 ON, OFF, OTHER = "mlmini-g2-ghpc-0", "mlmini-g2-ghpc-1", "mlmini-cpu-ghpc-0"
@@ -57,25 +57,25 @@ def test_a_node_that_slurm_has_powered_down_is_asleep(target: Target, tmp_path: 
     slurm(
         tmp_path, **{ON: "IDLE+CLOUD+POWERED_DOWN", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "DOWN+CLOUD+NOT_RESPONDING"}
     )
-    assert asleep(target) == (OFF,), "a node that answers is on, and a node that hangs is lost"
+    assert powered_down(target) == (OFF,), "a node that answers is on, and a node that hangs is lost"
     slurm(tmp_path, **{OFF: "IDLE+CLOUD+POWERING_DOWN", OTHER: "DOWN+CLOUD+POWERED_DOWN"})
-    assert asleep(target) == (OFF, OTHER)
-    assert asleep(target, {OTHER}) == (OTHER,)
+    assert powered_down(target) == (OFF, OTHER)
+    assert powered_down(target, {OTHER}) == (OTHER,)
 
 
 def test_without_a_slurmctld_no_node_is_asleep(target: Target) -> None:
-    assert asleep(target) == ()
+    assert powered_down(target) == ()
 
 
 def test_slurm_is_not_called_if_no_node_can_be_powered_down(target: Target, tmp_path: Path) -> None:
-    assert asleep(target, {CONTROLLER}) == ()
+    assert powered_down(target, {CONTROLLER}) == ()
     assert not (tmp_path / "asked").exists()
 
 
 def test_idle_nodes_are_kept_on_during_an_apply(target: Target, tmp_path: Path) -> None:
     slurm(tmp_path, **{ON: "IDLE+CLOUD", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "MIXED+CLOUD"})
     command = f"update nodename={ON} state=idle"
-    with awake(target, None):
+    with kept_powered_up(target, None):
         until(
             lambda: (tmp_path / "asked").exists() and command in (tmp_path / "asked").read_text(), "Slurm counts anew"
         )

@@ -19,7 +19,7 @@ _AT_ONCE = 16  # nodes that are asked in parallel
 _OFTEN = 3  # times within cloud.idle_after
 
 
-def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
+def powered_down(target: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
     """Return the elastic nodes (among `names`) that Slurm has powered down and that do not answer."""
     nodes = _elastic(target, names)
     if not nodes:
@@ -34,7 +34,7 @@ def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, .
 
 
 @contextmanager
-def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
+def kept_powered_up(target: Target, names: Collection[str] | None) -> Iterator[None]:
     """Keep Slurm from powering down these nodes within the context."""
     cloud, nodes = target.cluster.cloud, _elastic(target, names)
     if cloud is None or not nodes:
