@@ -5,11 +5,11 @@ from dataclasses import fields
 
 from gpupool.cluster import model
 from gpupool.cluster.gpu_devices import Device, devices_of
-from gpupool.cluster.resolve.least import with_least
+from gpupool.cluster.resolve.lab_rights import LabRights
+from gpupool.cluster.resolve.least import effective_limits
 from gpupool.cluster.resolve.places import at, space_links
 from gpupool.cluster.resolve.pools import dataset_of, pools_on
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.resolve.times import default_time
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
@@ -43,7 +43,7 @@ def build(site: Site) -> model.Cluster:
         attached=site.attached,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
-        claimed=Stakes.of(site).claimed,
+        nodes_with_rights=LabRights.of(site).nodes_with_rights,
         _gpu_types=inventory.gpu_types,
         _select=site.node_table.select,
     )
@@ -164,7 +164,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         grace=max((qos.grace or 0 for qos in guests), default=entry.grace or 0),
         allow_accounts=tuple(dict.fromkeys(accounts)),
         deny_accounts=tuple(denied.replace("{account}", account) for denied in entry.deny_accounts),
-        limits=with_least(entry),
+        limits=effective_limits(entry),
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
     )
 

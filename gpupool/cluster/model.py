@@ -253,7 +253,7 @@ class Cluster(Sections):
     """One whole cluster. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
     `newcomers` are users by account, for each account with members from the directory: all values of such a member
-    except name and uid. `claimed` are the names of nodes where a lab has a right to anything.
+    except name and uid. `nodes_with_rights` are the names of nodes where a lab has a right to anything.
 
     Clusters compare by identity, so that results can be cached for each.
     """
@@ -270,7 +270,7 @@ class Cluster(Sections):
     attached: Mapping[str, str]
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
-    claimed: frozenset[str]
+    nodes_with_rights: frozenset[str]
     _gpu_types: Mapping[str, GpuType] = field(repr=False)
     _select: Callable[[str], tuple[str, ...]] = field(repr=False)
     _selected: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.ownership import Owner
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.schema.labs import Amounts
 
 
@@ -19,9 +19,9 @@ def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complai
 
 def ensure_limits_of_each_account_leave_labs_what_they_own(site: Site) -> Iterator[Complaint]:
     """Each lab has a partition and a QoS in which no limit per account is below what the lab owns."""
-    stakes, qos = Stakes.of(site), site.inventory.qos
+    lab_rights, qos = LabRights.of(site), site.inventory.qos
     for owner in site.ownership.owners:
-        lasting = stakes.lasting(owner.name)
+        unpreempted = lab_rights.partitions_without_preemption(owner.name)
         theirs = {
             name: entry
             for name, entry in qos.items()
@@ -30,11 +30,11 @@ def ensure_limits_of_each_account_leave_labs_what_they_own(site: Site) -> Iterat
         }
         ways = [
             (place, name)
-            for place in lasting
+            for place in unpreempted
             for name in theirs or ("",)
             if not place.qos or not theirs or name in place.qos
         ]
-        narrow = {place.name for place in lasting if _below(place.limits.per_account, owner)}
+        narrow = {place.name for place in unpreempted if _below(place.limits.per_account, owner)}
         slow = {name for name, qos in theirs.items() if _below(qos.limits.per_account, owner)}
         if ways and all(place.name in narrow or name in slow for place, name in ways):
             where = " and ".join([*sorted(narrow), *(f"QoS {qos}" for qos in sorted(slow))])

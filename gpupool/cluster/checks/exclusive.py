@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.lab_rights import ANY, LabRights, Nodes, owned, rights
 from gpupool.cluster.resolve.ownership import CPUS, Owner
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import ANY, Nodes, Stakes, owned, rights
 from gpupool.cluster.schema.labs import Partition
 
 _KEYS = ("oversubscribe", "shared")
@@ -22,16 +22,16 @@ def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
 
 def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
     """No lab has a right to nodes with `exclusive: user`, where a job blocks GPUs that no limit counts."""
-    stakes = Stakes.of(site)
-    for path, partition in site.partitions() if stakes.certain else ():
+    lab_rights = LabRights.of(site)
+    for path, partition in site.partitions() if lab_rights.computable else ():
         if partition.exclusive != "user":
             continue
         nodes = site.nodes_of(partition.nodes)
         admitted = site.admitted(partition)
         for owner in site.ownership.owners:
-            guests = [account.name for account in admitted if not stakes.belongs(account, owner.name)]
-            at_stake = nodes & stakes.nodes_of(owner)
-            shared = sorted(node for node in at_stake if stakes.amount(frozenset((node,)), ANY) > 1)
+            guests = [account.name for account in admitted if not lab_rights.belongs(account, owner.name)]
+            nodes_with_rights = nodes & lab_rights.nodes_of(owner)
+            shared = sorted(node for node in nodes_with_rights if lab_rights.amount(frozenset((node,)), ANY) > 1)
             if guests and shared:
                 message = (
                     f"a user of {guests[0]} with a job on one GPU of {shared[0]} keeps its other GPUs from {owner.name}"
@@ -43,38 +43,38 @@ def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
 
 def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
     """A lab whose jobs take whole nodes can use all that it owns, whatever jobs of others run there."""
-    stakes = Stakes.of(site)
-    for owner in site.ownership.owners if stakes.certain else ():
-        lasting = stakes.lasting(owner.name)
-        if not lasting or any(partition.exclusive != "job" for partition in lasting):
+    lab_rights = LabRights.of(site)
+    for owner in site.ownership.owners if lab_rights.computable else ():
+        unpreempted = lab_rights.partitions_without_preemption(owner.name)
+        if not unpreempted or any(partition.exclusive != "job" for partition in unpreempted):
             continue  # it has a partition for parts of nodes
         for resource in rights(owner):
             if resource != CPUS:
-                yield from _whole(site, owner, resource, stakes.at_stake(owner, resource), lasting)
+                yield from _whole(site, owner, resource, lab_rights.pool_nodes(owner, resource), unpreempted)
 
 
-def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[Partition]) -> Iterator[Complaint]:
-    stakes, own = Stakes.of(site), owned(owner, resource)
-    sizes = sorted({stakes.amount(frozenset((node,)), resource) for node in nodes})
+def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, unpreempted: list[Partition]) -> Iterator[Complaint]:
+    lab_rights, own = LabRights.of(site), owned(owner, resource)
+    sizes = sorted({lab_rights.amount(frozenset((node,)), resource) for node in nodes})
     if len(sizes) > 1 or (sizes and own % sizes[0]):
         of = "" if resource == ANY else f"{resource} "
-        partitions = listed([partition.name for partition in lasting])
+        partitions = listed([partition.name for partition in unpreempted])
         message = (
             f"{owner.name} may not get the {own} {of}GPUs it owns: its jobs in {partitions} "
             f"take whole nodes of {' or '.join(map(str, sizes))}"
         )
         yield Complaint(("accounts", owner.index), message, "open a partition without exclusive to it", "warning")
-    beside = [shared.name for shared in _parted(site, owner) if site.nodes_of(shared.nodes) & nodes]
+    beside = [shared.name for shared in _partitions_for_parts(site, owner) if site.nodes_of(shared.nodes) & nodes]
     if beside and sizes[-1] > 1:
         message = f"jobs on parts of nodes in {listed(beside)} may keep {owner.name} from whole nodes"
         hint = "set exclusive: job there, too, or open a partition without exclusive to it"
         yield Complaint(("accounts", owner.index), message, hint, "warning")
 
 
-def _parted(site: Site, owner: Owner) -> Iterator[Partition]:
+def _partitions_for_parts(site: Site, owner: Owner) -> Iterator[Partition]:
     """Yield the partitions where jobs of other accounts use parts of nodes and are not preempted."""
-    stakes = Stakes.of(site)
-    others = [account.name for account in site.inventory.accounts if not stakes.belongs(account, owner.name)]
+    lab_rights = LabRights.of(site)
+    others = [account.name for account in site.inventory.accounts if not lab_rights.belongs(account, owner.name)]
     for _, partition in site.partitions():
         shared = partition.exclusive is None and not site.is_preempted(partition)
         if shared and any(site.admits(partition, account) for account in others):

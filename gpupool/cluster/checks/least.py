@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, most_by_qos, usable_qos, with_least
+from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, effective_limits, most_by_qos, usable_qos
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Limits
 
@@ -34,7 +34,7 @@ def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
                 if most is not None and value > most:
                     yield Complaint((*here, key), f"is {value}, above {kind}.{key}, which is {most}: no job could run")
     for path, partition in site.partitions():
-        for key, value in amounts_of(with_least(partition).per_job_least):
+        for key, value in amounts_of(effective_limits(partition).per_job_least):
             if mosts := list(most_by_qos(site, partition, key)):
                 name, most = max(mosts, key=lambda named: named[1])
                 if len(mosts) == len(usable_qos(site, partition)) and value > most:
@@ -45,7 +45,7 @@ def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
 def ensure_minimums_of_qos_are_kept(site: Site) -> Iterator[Complaint]:
     """A partition's minimum replaces the minimum of the job's QoS, so it must not be lower."""
     for path, partition in site.partitions():
-        here = dict(amounts_of(with_least(partition).per_job_least))
+        here = dict(amounts_of(effective_limits(partition).per_job_least))
         for name in usable_qos(site, partition):
             for key, amount in amounts_of(site.inventory.qos[name].limits.per_job_least):
                 if key in here and here[key] < amount:

@@ -5,8 +5,8 @@ from datetime import date
 
 from gpupool.cluster.checks.names import unknown
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.lab_rights import LabRights, rights
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import Stakes, rights
 
 
 def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
@@ -50,14 +50,24 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
 
 def ensure_accounts_of_another_system_bypass_no_cap(site: Site) -> Iterator[Complaint]:
     """If another system creates accounts, and labs have caps, no owners' partition is open to all accounts."""
-    stakes, whole = Stakes.of(site), not site.inventory.slurm.exact_accounting
-    claims = [(owner, what) for owner in site.ownership.owners for what in rights(owner)] if stakes.certain else []
-    at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(owner, what) for owner, what in claims))
+    lab_rights, whole = LabRights.of(site), not site.inventory.slurm.exact_accounting
+    claims = (
+        [(owner, what) for owner in site.ownership.owners for what in rights(owner)] if lab_rights.computable else []
+    )
+    nodes_with_rights = frozenset(site.ownership.of_nodes).union(
+        *(lab_rights.pool_nodes(owner, what) for owner, what in claims)
+    )
     kinds = {what for _, what in claims}
     others = [account for account in site.inventory.accounts if not account.exact]
-    loose = next((account.name for account in others if not all(stakes.capped(account, what) for what in kinds)), None)
+    loose = next(
+        (account.name for account in others if not all(lab_rights.capped(account, what) for what in kinds)), None
+    )
     for path, partition in site.partitions():
-        if site.is_preempted(partition) or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
+        if (
+            site.is_preempted(partition)
+            or partition.allow_accounts
+            or not site.nodes_of(partition.nodes) & nodes_with_rights
+        ):
             continue
         if whole or loose:
             who = (

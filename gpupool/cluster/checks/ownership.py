@@ -5,9 +5,9 @@ from math import inf
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.lab_rights import ANY, LabRights, owned, rights
 from gpupool.cluster.resolve.ownership import CPUS
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import ANY, Stakes, owned, rights
 
 
 def ensure_ownership_is_defined_once(site: Site) -> Iterator[Complaint]:
@@ -73,17 +73,17 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
     """Jobs that are not preempted leave each lab what it owns, on whichever nodes they run."""
-    stakes, owners = Stakes.of(site), site.ownership.owners
-    if not stakes.certain or sum(lab.gpus for lab in owners) > stakes.amount(stakes.pool, ANY):
+    lab_rights, owners = LabRights.of(site), site.ownership.owners
+    if not lab_rights.computable or sum(lab.gpus for lab in owners) > lab_rights.amount(lab_rights.pool, ANY):
         return  # another check complains about the sum
     told: set[tuple[frozenset[str], str]] = set()
     for owner in owners:
         for resource in rights(owner):
-            where = stakes.at_stake(owner, resource)
+            where = lab_rights.pool_nodes(owner, resource)
             if (where, resource) in told:
                 continue
             told.add((where, resource))
-            have, held = stakes.amount(where, resource), stakes.most_held(where, resource)
+            have, held = lab_rights.amount(where, resource), lab_rights.most_held(where, resource)
             if owned(owner, resource) <= have < held < inf:
                 noun = {ANY: "GPUs", CPUS: "CPUs"}.get(resource, f"{resource} GPUs")
                 message = (
@@ -97,9 +97,9 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
 
 def ensure_owned_cpus_can_be_used(site: Site) -> Iterator[Complaint]:
     """The partitions where an owner's jobs are not preempted have at least the CPUs that it owns."""
-    stakes = Stakes.of(site)
-    for owner in site.ownership.owners if stakes.certain else ():
-        have = stakes.amount(stakes.at_stake(owner, CPUS), CPUS)
+    lab_rights = LabRights.of(site)
+    for owner in site.ownership.owners if lab_rights.computable else ():
+        have = lab_rights.amount(lab_rights.pool_nodes(owner, CPUS), CPUS)
         if have < (owner.cpus or 0):
             message = (
                 f"{owner.name} owns {owner.cpus} CPUs, but the partitions where its jobs are not preempted have {have}"
@@ -109,14 +109,20 @@ def ensure_owned_cpus_can_be_used(site: Site) -> Iterator[Complaint]:
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
     """On nodes with GPUs or CPUs of labs, an account without a cap may only submit to preemptable partitions."""
-    stakes = Stakes.of(site)
-    owners = site.ownership.owners if stakes.certain else ()
-    claims = [(owner, resource, stakes.at_stake(owner, resource)) for owner in owners for resource in rights(owner)]
+    lab_rights = LabRights.of(site)
+    owners = site.ownership.owners if lab_rights.computable else ()
+    claims = [
+        (owner, resource, lab_rights.pool_nodes(owner, resource)) for owner in owners for resource in rights(owner)
+    ]
     for index, account in enumerate(site.inventory.accounts):
-        for owner, resource, at_stake in claims:
-            if stakes.capped(account, resource) or stakes.belongs(account, owner.name):
+        for owner, resource, pool_nodes in claims:
+            if lab_rights.capped(account, resource) or lab_rights.belongs(account, owner.name):
                 continue
-            where = [entry.name for entry in stakes.lasting(account.name) if site.nodes_of(entry.nodes) & at_stake]
+            where = [
+                entry.name
+                for entry in lab_rights.partitions_without_preemption(account.name)
+                if site.nodes_of(entry.nodes) & pool_nodes
+            ]
             if where:
                 noun, key = ("CPUs", "cpu") if resource == CPUS else ("GPUs", "gpu")
                 message = (
@@ -130,9 +136,9 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
 
 def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
     """Owned nodes are in a partition that does not preempt their owner's jobs; jobs of others are preempted on them."""
-    stakes, of_nodes = Stakes.of(site), site.ownership.of_nodes
+    lab_rights, of_nodes = LabRights.of(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
-        if missing := sorted(owner.nodes - stakes.lasting_nodes(owner.name)):
+        if missing := sorted(owner.nodes - lab_rights.nodes_without_preemption(owner.name)):
             message = f"{listed(missing)}: in no partition where jobs of {owner.name} run and are not preempted"
             hint = f"add a partition with these nodes and allow_accounts: [{owner.name}]"
             yield Complaint(("accounts", owner.index, "owns"), message, hint)
@@ -142,7 +148,7 @@ def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
         owned = sorted(site.nodes_of(partition.nodes) & of_nodes.keys())
         admitted = site.admitted(partition)
         for lab in dict.fromkeys(of_nodes[node].name for node in owned):
-            strangers = [account.name for account in admitted if not stakes.belongs(account, lab)]
+            strangers = [account.name for account in admitted if not lab_rights.belongs(account, lab)]
             if strangers:
                 nodes = listed([node for node in owned if of_nodes[node].name == lab])
                 message = f"jobs of {listed(strangers)} could hold {nodes} for good, which {lab} owns"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.schema.labs import Partition, Qos
 
 
@@ -58,18 +58,18 @@ def ensure_only_preemptable_entries_have_a_grace(site: Site) -> Iterator[Complai
 
 def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
     """Where labs own something, their default QoS is not preemptable, and all others preempt preemptable QoS."""
-    guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
+    guests, qos, lab_rights = _guests(site), site.inventory.qos, LabRights.of(site)
     told: set[tuple[str, str]] = set()
-    for owner in site.ownership.owners if guests and stakes.certain else ():
-        lasting = stakes.lasting(owner.name)
-        defaults = {partition.name: site.default_qos(partition, owner.name) for partition in lasting}
+    for owner in site.ownership.owners if guests and lab_rights.computable else ():
+        unpreempted = lab_rights.partitions_without_preemption(owner.name)
+        defaults = {partition.name: site.default_qos(partition, owner.name) for partition in unpreempted}
         if place := next((name for name, default in defaults.items() if default in guests), None):
             message = (
                 f"jobs of {owner.name} without --qos have the QoS {defaults[place]} in {place}, which is preemptable"
             )
             hint = f"set default_for: [{owner.name}] of a QoS that is not"
             yield Complaint(("accounts", owner.index), message, hint)
-        for partition in lasting:
+        for partition in unpreempted:
             near = _guests_near(site, partition)
             others = [other for other in partition.qos or qos if other in qos and other not in guests]
             waits = [(name, guest) for name in others for guest in near if guest not in qos[name].preempts]
@@ -82,12 +82,12 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
 
 def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
     """An account whose jobs may run only in partitions with preemptable QoS has one of these QoS as its default."""
-    stakes = Stakes.of(site)
-    for path, partition in site.partitions() if _guests(site) and stakes.certain else ():
+    lab_rights = LabRights.of(site)
+    for path, partition in site.partitions() if _guests(site) and lab_rights.computable else ():
         if partition.preemptable or not site.is_preempted(partition):
             continue
         for account in site.inventory.accounts:
-            if not site.admits(partition, account.name) or stakes.lasting(account.name):
+            if not site.admits(partition, account.name) or lab_rights.partitions_without_preemption(account.name):
                 continue
             if (own := site.default_qos(partition, account.name)) not in partition.qos:
                 message = f"jobs of {account.name} without --qos have the QoS {own}, and would be refused here"
@@ -97,15 +97,15 @@ def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
 
 def ensure_suspended_jobs_hold_no_resources_of_owners(site: Site) -> Iterator[Complaint]:
     """A suspended job keeps its GPUs and memory, and Slurm suspends it without a grace time."""
-    stakes, owners = Stakes.of(site), site.ownership.owners
-    for path, partition in site.partitions() if stakes.certain else ():
+    lab_rights, owners = LabRights.of(site), site.ownership.owners
+    for path, partition in site.partitions() if lab_rights.computable else ():
         if partition.preempt_action != "suspend":
             continue
         here, nodes = (*path, "preempt_action"), site.nodes_of(partition.nodes)
         if site.gpus_of(frozenset({partition.nodes})):
             message = "a suspended job keeps its GPUs, so that no job could preempt it for them"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes with GPUs")
-        if labs := [owner.name for owner in owners if nodes & stakes.nodes_of(owner)]:
+        if labs := [owner.name for owner in owners if nodes & lab_rights.nodes_of(owner)]:
             message = f"a suspended job keeps its memory, and jobs of {listed(labs)} may not find any beside it"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes where labs own something")
         if partition.grace:

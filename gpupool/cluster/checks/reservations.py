@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.names import unknown
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.lab_rights import ANY, LabRights
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import ANY, Stakes
 from gpupool.cluster.schema.labs import Partition
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.units import format_duration
@@ -130,12 +130,14 @@ def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
 
 def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
     """Warn if a reservation takes nodes or GPUs that belong to labs outside its own accounts."""
-    stakes, ownership = Stakes.of(site), site.ownership
-    if not stakes.certain:
+    lab_rights, ownership = LabRights.of(site), site.ownership
+    if not lab_rights.computable:
         return
     partitions = _partitions(site)
     users = {user.name: user.account for user in site.inventory.users}
-    free = max(0, stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares))
+    free = max(
+        0, lab_rights.amount(lab_rights.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares)
+    )
     for index, reservation in enumerate(site.inventory.reservations):
         if reservation.maintenance:
             continue  # nodes under maintenance run no jobs
@@ -157,7 +159,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
                 yield Complaint(
                     (*path, "nodes"), message, "leave these nodes out if their owners must always have them", "warning"
                 )
-        taken = _taken(site, reservation, chosen & stakes.pool)
+        taken = _taken(site, reservation, chosen & lab_rights.pool)
         own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
         if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
             message = (

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.lab_rights import ANY, LabRights
 from gpupool.cluster.resolve.ownership import Owner
 from gpupool.cluster.resolve.room import beside_the_last_gpu, needs_of
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.resolve.stakes import ANY, Stakes
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import first_supported, has
 
@@ -35,7 +35,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
     """If several GPUs share a node, a job without a memory request does not get all memory."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
-    shared = [entry.name for entry, _, gpus in site.parted if gpus > 1]
+    shared = [entry.name for entry, _, gpus in site.divisible_machines if gpus > 1]
     if shared:
         message = (
             f"is not set: a job without a memory request takes all memory of {shared[0]}, and no other job can use "
@@ -50,7 +50,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     if not site.accounts_of_kind("lab") or not has(inventory.slurm.version, "RestrictedCoresPerGPU"):
         return
     reported: set[str] = set()
-    for entry, shape, _ in site.parted:
+    for entry, shape, _ in site.divisible_machines:
         name = str(entry.hardware)
         if not shape.cpus_kept_per_gpu and name not in reported:
             reported.add(name)
@@ -64,7 +64,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         message = "a job can take so much memory that no job can use the node's other GPUs"
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
-    for entry, shape, gpus in site.parted:
+    for entry, shape, gpus in site.divisible_machines:
         beside = beside_the_last_gpu(site, shape, gpus, max(most.per_gpu, default), most.per_cpu)
         if beside.taken + default > beside.memory:
             message = (
@@ -115,9 +115,9 @@ def _lab(site: Site, owner: Owner) -> Iterator[Complaint]:
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
         yield Complaint(claim, message)
-    stakes = Stakes.of(site)
-    for resource, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
-        available = stakes.amount(stakes.lasting_nodes(lab.name) & stakes.pool, resource)
+    lab_rights = LabRights.of(site)
+    for resource, own in (owner.types or {ANY: cap}).items() if lab_rights.computable else ():
+        available = lab_rights.amount(lab_rights.nodes_without_preemption(lab.name) & lab_rights.pool, resource)
         if available < own:
             verb, noun = ("owns", f"{resource} GPUs") if owner.types else ("has contributed", "GPUs")
             message = (

@@ -9,7 +9,7 @@ RESOURCES = ("gpu", "cpu", "nodes")
 MOST = ("group", "per_user", "per_job")  # kinds of limits that bound what one job can have
 
 
-def with_least(partition: Partition) -> Limits:
+def effective_limits(partition: Partition) -> Limits:
     """Return a partition's limits; with `without_gpu`, each of its jobs must request a GPU."""
     limits = partition.limits
     if not partition.without_gpu or limits.per_job_least.gpu:

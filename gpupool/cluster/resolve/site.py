@@ -67,7 +67,7 @@ class Site:
         return list(kinds.values())
 
     @cached_property
-    def parted(self) -> list[tuple[NodeEntry, Hardware, int]]:
+    def divisible_machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
         """The `machines` of which jobs may use a part: all except those in exclusive partitions only."""
         whole, parts = set[str](), set[str]()
         for _, partition in self.partitions():

@@ -119,7 +119,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "claimed": _names(
             name
             for name, partition in partitions.items()
-            if partition.preemptable or not cluster.claimed.isdisjoint(partition.nodes)
+            if partition.preemptable or not cluster.nodes_with_rights.isdisjoint(partition.nodes)
         ),
         "step_down": step_down(cluster),
         "budget": budgets.of_plugin(cluster),
@@ -164,7 +164,7 @@ def _user_partitions(cluster: Cluster) -> dict[str, str]:
 
 
 def _has_gpus_of_labs(cluster: Cluster, partition: Partition) -> bool:
-    return any(cluster.nodes[name].gpu_count for name in cluster.claimed.intersection(partition.nodes))
+    return any(cluster.nodes[name].gpu_count for name in cluster.nodes_with_rights.intersection(partition.nodes))
 
 
 def _is_none_set(cluster: Cluster) -> bool:

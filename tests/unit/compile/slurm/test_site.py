@@ -94,7 +94,7 @@ def test_a_fragment_alone_makes_a_plugin(tmp_path: Path) -> None:
     own = "function slurm_job_submit() return slurm.SUCCESS end\n"
     cluster = load(with_files(tmp_path, {"job_submit.lua": own}))
     nodes = {name: replace(node, gpus={}) for name, node in cluster.nodes.items()}
-    plain = replace(cluster, nodes=nodes, claimed=frozenset(), scheduler=Scheduler())
+    plain = replace(cluster, nodes=nodes, nodes_with_rights=frozenset(), scheduler=Scheduler())
     assert "JobSubmitPlugins=lua" in slurm_conf(plain)
     assert job_submit_lua(replace(plain, attached={})) is None
     text = job_submit_lua(plain)

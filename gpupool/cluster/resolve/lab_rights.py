@@ -29,21 +29,21 @@ def owned(owner: Owner, resource: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Stakes:
+class LabRights:
     """The rights and limits of all labs of a site; results are cached."""
 
     site: Site
 
     @classmethod
-    def of(cls, site: Site) -> "Stakes":
-        """Return the Stakes of a site, the same object for every check."""
+    def of(cls, site: Site) -> "LabRights":
+        """Return the LabRights of a site, the same object for every check."""
         kept = site.kept.setdefault(cls, cls(site))
         assert isinstance(kept, cls)
         return kept
 
     @cached_property
-    def certain(self) -> bool:
-        """Whether stakes can be computed: false if names or selectors are wrong, about which other checks complain."""
+    def computable(self) -> bool:
+        """Whether rights can be computed: false if names or selectors are wrong, about which other checks complain."""
         table = self.site.node_table
         try:
             for _, partition in self.site.partitions():
@@ -75,7 +75,7 @@ class Stakes:
             below.setdefault(above, []).append(account)
         return below
 
-    def lasting(self, account: str) -> list[Partition]:
+    def partitions_without_preemption(self, account: str) -> list[Partition]:
         """Return the partitions that admit an account and do not preempt its jobs."""
         return [
             entry
@@ -83,9 +83,9 @@ class Stakes:
             if not self.site.is_preempted(entry) and self.site.admits(entry, account)
         ]
 
-    def lasting_nodes(self, account: str) -> Nodes:
+    def nodes_without_preemption(self, account: str) -> Nodes:
         """Return the nodes of the partitions that admit an account and do not preempt its jobs."""
-        selectors = frozenset(partition.nodes for partition in self.lasting(account))
+        selectors = frozenset(partition.nodes for partition in self.partitions_without_preemption(account))
         if selectors not in self._reached:
             self._reached[selectors] = frozenset().union(*map(self.site.nodes_of, selectors))
         return self._reached[selectors]
@@ -94,30 +94,30 @@ class Stakes:
     def _reached(self) -> dict[frozenset[str], Nodes]:
         return {}
 
-    def at_stake(self, owner: Owner, resource: str) -> Nodes:
+    def pool_nodes(self, owner: Owner, resource: str) -> Nodes:
         """Return the nodes of the pool where an owner may use what it has a right to."""
-        reached = self.lasting_nodes(owner.name)
-        if (reached, resource) not in self._at_stake:
-            self._at_stake[reached, resource] = frozenset(
+        reached = self.nodes_without_preemption(owner.name)
+        if (reached, resource) not in self._pool_nodes:
+            self._pool_nodes[reached, resource] = frozenset(
                 node for node in reached & self.pool if self._on(node, resource)
             )
-        return self._at_stake[reached, resource]
+        return self._pool_nodes[reached, resource]
 
     def nodes_of(self, owner: Owner) -> Nodes:
-        """Return the nodes where an owner has any right: its own, and those at stake in the pool."""
-        return owner.nodes.union(*(self.at_stake(owner, resource) for resource in rights(owner)))
+        """Return the nodes where an owner has any right: its own, and those of `pool_nodes`."""
+        return owner.nodes.union(*(self.pool_nodes(owner, resource) for resource in rights(owner)))
 
     @cached_property
-    def claimed(self) -> Nodes:
+    def nodes_with_rights(self) -> Nodes:
         """The nodes where any lab has a right; all compute nodes if that cannot be computed."""
         owners = self.site.ownership.owners
-        if not self.certain and owners:
+        if not self.computable and owners:
             nodes = self.site.node_table.nodes
             return frozenset(node.name for node in nodes if "compute" in node.entry.roles)
         return frozenset[str]().union(*map(self.nodes_of, owners))
 
     @cached_property
-    def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
+    def _pool_nodes(self) -> dict[tuple[Nodes, str], Nodes]:
         return {}
 
     def amount(self, nodes: Nodes, resource: str) -> int:
@@ -162,7 +162,7 @@ class Stakes:
     def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
         """Return how much an account and the accounts below it may hold, and on which of the nodes."""
         below = [self._held(child, where, resource) for child in self._below.get(account.name, [])]
-        mine = self.lasting_nodes(account.name) & where
+        mine = self.nodes_without_preemption(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))
         held = (inf if mine else 0) + sum(amount for amount, _ in below)
         limit, types = self.limit(account, resource), self._group(account).gpus
