@@ -30,7 +30,7 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 @where(applies)
-def look(cluster: Cluster, node: Node) -> None:
+def check_password(cluster: Cluster, node: Node) -> None:
     """Fail if the password of the directory is missing, which an admin installs; without it sssd finds no user."""
     if cluster.directory and cluster.directory.bind_dn:
         directory.has_password(name="Password of the directory", path=PASSWORD, dn=cluster.directory.bind_dn)

@@ -27,6 +27,6 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 @where(applies)
-def look(cluster: Cluster, node: Node) -> None:
+def check_daemon(cluster: Cluster, node: Node) -> None:
     """Fail if the daemon needs a restart but containers run; late, to delay no other step."""
     docker.up_to_date(name="Docker is up to date", restart_if=_READ)

@@ -30,7 +30,7 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 @where(applies)
-def look(cluster: Cluster, node: Node) -> None:
+def check_driver(cluster: Cluster, node: Node) -> None:
     """Fail if the driver waits for a drain or a reboot; late, to delay no other step."""
     wanted = driver_for(cluster, node)
     if wanted:

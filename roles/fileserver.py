@@ -20,7 +20,7 @@ _POOLS_AT_BOOT = [
 
 def applies(cluster: Cluster, node: Node) -> bool:
     """On servers, and on other nodes with pools."""
-    return has_pools(cluster, node) or gives(cluster, node)
+    return has_pools(cluster, node) or is_server(cluster, node)
 
 
 def has_pools(cluster: Cluster, node: Node) -> bool:
@@ -28,7 +28,7 @@ def has_pools(cluster: Cluster, node: Node) -> bool:
     return bool(pools_for(cluster, node))
 
 
-def gives(cluster: Cluster, node: Node) -> bool:
+def is_server(cluster: Cluster, node: Node) -> bool:
     """On servers, also without exports: the last export of a server must be removed, too."""
     return node.has("fileserver") or bool(nfs.exports_for(cluster, node))
 
@@ -47,8 +47,8 @@ def disks(cluster: Cluster, node: Node) -> None:
     service.timer(name="Health", path=f"{UNITS}/{HEALTH}.timer")
 
 
-@where(gives)
-def give(cluster: Cluster, node: Node) -> None:
+@where(is_server)
+def export(cluster: Cluster, node: Node) -> None:
     """Set the exports and start nfsd, after the directories exist. If no export is left, the old ones are removed."""
     own = list(nfs.files(cluster, node))
     files.put(name="NFS settings", files=own)
@@ -58,6 +58,6 @@ def give(cluster: Cluster, node: Node) -> None:
 
 
 @where(has_pools)
-def keep(cluster: Cluster, node: Node) -> None:
+def check_pools(cluster: Cluster, node: Node) -> None:
     """Fail if changes of pools or datasets were refused to protect data; late, to delay no other step."""
     zfs.report_refused(name="Refused ZFS changes", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))

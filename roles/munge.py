@@ -11,20 +11,20 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return node.runs_slurm
 
 
-def takes(cluster: Cluster, node: Node) -> bool:
+def copies_key(cluster: Cluster, node: Node) -> bool:
     """On all nodes with a part of Slurm except the first controller."""
     return applies(cluster, node) and not is_first_controller(cluster, node)
 
 
 @where(is_first_controller)
-def make(cluster: Cluster, node: Node) -> None:
+def create_key(cluster: Cluster, node: Node) -> None:
     """Create the key on the first controller, unless it exists, and start munge."""
     munge.key(name="Munge key")
     _run(cluster, node)
 
 
-@where(takes)
-def share(cluster: Cluster, node: Node) -> None:
+@where(copies_key)
+def copy_key(cluster: Cluster, node: Node) -> None:
     """Copy the controller's key to all other nodes, and start munge."""
     munge.key(name="Munge key", source=cluster.controllers[0].name)
     _run(cluster, node)

@@ -15,14 +15,14 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 
 @where(applies)
-def version(cluster: Cluster, node: Node) -> None:
+def refuse_other_release(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
 
 
 @where(has_files)
-def keep(cluster: Cluster, node: Node) -> None:
+def refuse_to_end_jobs(cluster: Cluster, node: Node) -> None:
     """Refuse a change that would end jobs, before any change, on the nodes with configuration files."""
     slurm.refuse_job_loss(
         name="Running jobs",

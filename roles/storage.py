@@ -37,7 +37,7 @@ def use(cluster: Cluster, node: Node) -> None:
     files.put(name="Links", links=links_for(cluster, node))
 
 
-def look(cluster: Cluster, node: Node) -> None:
+def check_mounts(cluster: Cluster, node: Node) -> None:
     """Fail if mounts do not answer; late, to delay no other step. The check triggers automounts."""
     if wanted := used_for(cluster, node):
         mounts.answering(name="Storage", mounts=wanted)
