@@ -2,19 +2,19 @@
 
 import json
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from arbiters import restart_arbiter
 from inventories import changed
 from pace import until
 
 from gpupool.cluster.load import load
 from gpupool.compile.slurm import arbiter
-from gpupool.rehearsal.twin import Twin, boot, compiled
+from gpupool.rehearsal.twin import Twin, compiled
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 NO_RULE = """
@@ -32,22 +32,12 @@ def twin(apart: None) -> Iterator[Twin]:
         yield twin
 
 
-def _restart(twin: Twin, settings: Mapping[str, Any]) -> None:
-    """Restart the arbiter with these settings and a new log."""
-    unit = compiled(twin.cluster).files[arbiter.UNIT]
-    twin.do("pkill -f 'python3 .* -m arbiter'; while pgrep -f 'python3 .* -m arbiter'; do sleep 0.1; done", "its end")
-    text = json.dumps({**settings, "interval": 1})
-    # the guard holds for an account's limit only jobs that started an hour after the settings changed
-    written = f"printf %s {shlex.quote(text)} > {arbiter.SETTINGS}; touch -d '2 hours ago' {arbiter.SETTINGS}"
-    twin.do(f"{written}\n{boot.service(unit)}", "the arbiter")
-
-
 @pytest.fixture
 def settings(twin: Twin) -> Iterator[dict[str, Any]]:
     """Yield the arbiter's settings; a test may restart the arbiter with others."""
     before = json.loads(twin.run(f"cat {arbiter.SETTINGS}").out)
     yield before
-    _restart(twin, before)
+    restart_arbiter(twin, before)
 
 
 def _log(twin: Twin) -> str:
@@ -113,7 +103,7 @@ def test_with_the_action_cancel_such_a_job_is_cancelled(twin: Twin, settings: di
     cancelling = arbiter.settings(changed(EXAMPLE, tmp_path, ("guard: hold", "guard: cancel")))
     assert cancelling
     assert cancelling["bounds"]["action"] == "cancel"
-    _restart(twin, cancelling)
+    restart_arbiter(twin, cancelling)
     job = _submit(twin, "--mem-per-cpu=0 -o /tmp/output-%j")
     until(lambda: twin.history([job]).get(job, "").startswith("CANCELLED"), "it is cancelled", lambda: _log(twin))
     assert f"gpupool: job {job} is cancelled: it has " in twin.run(f"cat /tmp/output-{job}").out
@@ -121,11 +111,11 @@ def test_with_the_action_cancel_such_a_job_is_cancelled(twin: Twin, settings: di
 
 def test_if_the_guard_fails_jobs_start_and_the_arbiter_reports_it(twin: Twin, settings: dict[str, Any]) -> None:
     twin.clear()
-    _restart(twin, settings | {"bounds": settings["bounds"] | {"per_cpu": "not a number"}})
+    restart_arbiter(twin, settings | {"bounds": settings["bounds"] | {"per_cpu": "not a number"}})
     job = _submit(twin, "--mem-per-cpu=0")
     until(lambda: "the guard does nothing: TypeError" in _log(twin), "the arbiter reports it", lambda: _log(twin))
     assert _shown(twin, job).startswith("RUNNING")
-    _restart(twin, settings)
+    restart_arbiter(twin, settings)
     until(
         lambda: _shown(twin, job).startswith("PENDING|job requeued"),
         "a guard that works again holds it",
@@ -141,7 +131,7 @@ def test_an_account_holds_no_more_than_the_inventory_allows_beside_what_it_borro
     account = next(user.account for user in twin.cluster.users.values() if user.account)
     bounds = settings["bounds"]
     assert bounds["accounts"][account]["gres/gpu"] == twin.cluster.accounts[account].limits.group.gpu
-    _restart(twin, settings | {"bounds": bounds | {"accounts": {account: {"gres/gpu": 1}}}})
+    restart_arbiter(twin, settings | {"bounds": bounds | {"accounts": {account: {"gres/gpu": 1}}}})
     lent, first = _submit(twin, "-p overcap -A overcap --gpus=1 --mem=1G"), _submit(twin, "--gpus=1 --mem=1G")
     until(lambda: _shown(twin, first).startswith("RUNNING"), "the first runs", lambda: _shown(twin, first))
     twin.do("sleep 1.1", "Slurm counts in seconds")

@@ -55,6 +55,10 @@ class Settings:
         """Return the name of the QoS or partition that decides whether a job is preemptable."""
         return job.qos if self.qos_grace else job.partitions[0]
 
+    def grace_of(self, job: Job) -> int:
+        """Return the grace time of a preemptable job, in seconds."""
+        return (self.qos_grace or self.grace)[self.preempted_by(job)]
+
     def is_preemptable(self, job: Job) -> bool:
         """Return whether Slurm may preempt a running job."""
         return self.preempted_by(job) in (self.qos_grace or self.grace)
@@ -143,7 +147,12 @@ def _due(job: Job, settings: Settings) -> int | None:
     if not job.running or not settings.is_preemptable(job):
         return None
     if job.preempted:
-        return job.end + 1 if job.preempted <= job.end else None
+        end = job.end
+        if job.preempted < job.start:
+            # Slurm preempted the job while its node booted, set a new end when it started, and preempts no job twice
+            # (measured on 24.11); a requeued job has no preempt time
+            end = min(end, job.preempted + settings.grace_of(job))
+        return end + 1 if job.preempted <= job.end else None
     mark = _valid(job)
     return mark.at if mark else None
 

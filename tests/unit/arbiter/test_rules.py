@@ -204,6 +204,12 @@ def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_earlier_end_is_ignor
     assert decide.deadline(preempted(NOW - 1), RULES) is None
 
 
+def test_a_job_that_was_preempted_while_its_node_booted_ends_after_its_grace_time() -> None:
+    booted = job("5", preempted=NOW - 90, start=NOW - 50, end=NOW + 3600, partitions=("overcap",), account="overcap")
+    assert decide.deadline([booted], RULES) == NOW - 90 + RULES.grace["overcap"] + 1
+    assert [decision.act for decision in decide.overdue([booted], RULES, NOW)] == ["end"]
+
+
 def test_only_preempted_or_signalled_jobs_are_ended() -> None:
     over = job("5", end=NOW - 100)
     owner = job("6", partitions=("short",), preempted=NOW - 60, end=NOW)
