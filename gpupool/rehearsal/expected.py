@@ -75,7 +75,7 @@ class Expected:
         return self.cluster.total_gpus
 
     @cached_property
-    def owners(self) -> tuple[Partition, ...]:
+    def owner_partitions(self) -> tuple[Partition, ...]:
         """Return the partitions whose jobs are not preemptable, highest tier first."""
         return tuple(
             sorted(
@@ -119,7 +119,7 @@ class Expected:
         """Return the partition where an account's users claim its share; None if there is none."""
         open_to = [
             partition
-            for partition in self.owners
+            for partition in self.owner_partitions
             if any(self.may(user, partition, account.name) for user in self._own(account.name))
         ]
         if not account.nodes:
@@ -152,7 +152,7 @@ class Expected:
             if home is None or not members:
                 continue
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
-            open_to = [partition for partition in self.owners if self.admits(partition, account.name)]
+            open_to = [partition for partition in self.owner_partitions if self.admits(partition, account.name)]
             partitions = {
                 name: partition.name for partition in reversed(open_to) for name in nodes if name in partition.nodes
             }

@@ -18,16 +18,18 @@ _SELDOM = 3.0  # seconds between two looks after a long wait
 
 
 @dataclass(frozen=True)
-class Sent:
+class SubmittedJobs:
     """Submitted jobs: the request of each job number, and refused requests with sbatch's messages; Unix time `at`."""
 
     requests: Mapping[str, JobRequest]
     refused: Sequence[tuple[JobRequest, str]] = ()
     at: float = 0.0
 
-    def __or__(self, other: "Sent") -> "Sent":
+    def __or__(self, other: "SubmittedJobs") -> "SubmittedJobs":
         """Return the jobs and refusals of both."""
-        return Sent({**self.requests, **other.requests}, (*self.refused, *other.refused), max(self.at, other.at))
+        return SubmittedJobs(
+            {**self.requests, **other.requests}, (*self.refused, *other.refused), max(self.at, other.at)
+        )
 
     @property
     def gpus(self) -> int:
@@ -36,39 +38,39 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Scene:
+class QueueSnapshot:
     """All jobs at one moment."""
 
     jobs: Sequence[Job]
 
-    def of(self, sent: Sent) -> list[Job]:
-        """Return the jobs of `sent` that have not ended."""
-        return [job for job in self.jobs if job.array in sent.requests]
+    def of(self, submitted: SubmittedJobs) -> list[Job]:
+        """Return the jobs of `submitted` that have not ended."""
+        return [job for job in self.jobs if job.array in submitted.requests]
 
-    def running(self, sent: Sent) -> list[Job]:
-        """Return the running jobs of `sent`."""
-        return [job for job in self.of(sent) if job.state in RUNS]
+    def running(self, submitted: SubmittedJobs) -> list[Job]:
+        """Return the running jobs of `submitted`."""
+        return [job for job in self.of(submitted) if job.state in RUNS]
 
-    def pending(self, sent: Sent) -> list[Job]:
-        """Return the pending jobs of `sent`."""
-        return [job for job in self.of(sent) if job.state == "PENDING"]
+    def pending(self, submitted: SubmittedJobs) -> list[Job]:
+        """Return the pending jobs of `submitted`."""
+        return [job for job in self.of(submitted) if job.state == "PENDING"]
 
-    def evicted(self, sent: Sent) -> list[Job]:
-        """Return the jobs of `sent` that were preempted and are pending again."""
-        return [job for job in self.pending(sent) if job.restarts]
+    def evicted(self, submitted: SubmittedJobs) -> list[Job]:
+        """Return the jobs of `submitted` that were preempted and are pending again."""
+        return [job for job in self.pending(submitted) if job.restarts]
 
-    def gpus(self, sent: Sent) -> int:
-        """Return the number of GPUs that jobs of `sent` hold."""
-        return sum(job.gpus for job in self.running(sent))
+    def gpus(self, submitted: SubmittedJobs) -> int:
+        """Return the number of GPUs that jobs of `submitted` hold."""
+        return sum(job.gpus for job in self.running(submitted))
 
-    def reasons(self, sent: Sent) -> str:
-        """Return squeue's reasons of the pending jobs of `sent`."""
-        reasons = sorted({job.reason for job in self.pending(sent) if job.reason not in ("", "None")})
+    def reasons(self, submitted: SubmittedJobs) -> str:
+        """Return squeue's reasons of the pending jobs of `submitted`."""
+        reasons = sorted({job.reason for job in self.pending(submitted) if job.reason not in ("", "None")})
         return ", ".join(reasons) or "no reason given"
 
 
 @dataclass
-class Passed:
+class EarlierResults:
     """Results and running jobs of earlier promises that later ones use.
 
     `waits` has the seconds that owners' jobs waited beyond the grace time; `reclaimed_each` is whether the promise
@@ -78,9 +80,9 @@ class Passed:
 
     waits: list[float] = field(default_factory=list)
     reclaimed_each: bool = False
-    borrowers: Sent | None = None
-    claims: dict[str, Sent] = field(default_factory=dict)
-    timeout: Sent | None = None
+    borrowers: SubmittedJobs | None = None
+    claims: dict[str, SubmittedJobs] = field(default_factory=dict)
+    timeout: SubmittedJobs | None = None
 
     @property
     def spared(self) -> set[str]:
@@ -91,14 +93,14 @@ class Passed:
 class Stage:
     """A twin for tests of promises: it submits jobs, looks at them, and waits.
 
-    `watch` records each look; `passed` has results and jobs for later promises.
+    `watch` records each look; `earlier` has results and jobs for later promises.
     """
 
     def __init__(self, twin: Twin, expected: Expected) -> None:
         self.twin = twin
         self.expected = expected
         self.watch = Watch(expected)
-        self.passed = Passed()
+        self.earlier = EarlierResults()
 
     @property
     def grace(self) -> int:
@@ -114,7 +116,7 @@ class Stage:
         """Return the seconds within which so many jobs must start; `evicts` adds a preemption, `again` a requeue."""
         return DELAY + jobs / 6 + (self.grace + CYCLE) * evicts + (self.requeue + CYCLE) * again
 
-    def send(self, requests: Iterable[JobRequest], body: str = HOLD) -> Sent:
+    def submit(self, requests: Iterable[JobRequest], body: str = HOLD) -> SubmittedJobs:
         """Submit jobs; a request with a count above 1 is an array."""
         wanted = [request for request in requests if request.count]
         asks = []
@@ -123,58 +125,65 @@ class Stage:
             asks.append(Ask(request.user, (*request.options, *array), body))
         answers = self.twin.submit(asks) if asks else []
         pairs = list(zip(wanted, answers, strict=True))
-        return Sent(
+        return SubmittedJobs(
             {answer: request for request, answer in pairs if isinstance(answer, str)},
             [(request, answer.message) for request, answer in pairs if isinstance(answer, Refusal)],
             time.time(),
         )
 
-    def look(self) -> Scene:
+    def look(self) -> QueueSnapshot:
         """Return all jobs at this moment, and record them in `watch`."""
-        scene = Scene(self.twin.jobs())
-        self.watch.record(scene.jobs)
-        return scene
+        snapshot = QueueSnapshot(self.twin.jobs())
+        self.watch.record(snapshot.jobs)
+        return snapshot
 
-    def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look until a condition is true, for at most `seconds`; return whether it is, and the last scene.
+    def until(self, true: Callable[[QueueSnapshot], bool], seconds: float) -> tuple[bool, QueueSnapshot]:
+        """Look until a condition is true, for at most `seconds`; return whether it is, and the last snapshot.
 
         On a slow machine, `seconds` are multiplied by its pace. Looks become rarer with time, because each costs some
         20 ms of CPU.
         """
         return self._until(true, seconds, _SELDOM)
 
-    def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look for `seconds` whether a condition stays true; return whether it did, and the last scene."""
-        broken, scene = self._until(lambda scene: not true(scene), seconds, _LOOK)
-        return not broken, scene
+    def steady(self, true: Callable[[QueueSnapshot], bool], seconds: float) -> tuple[bool, QueueSnapshot]:
+        """Look for `seconds` whether a condition stays true; return whether it did, and the last snapshot."""
+        broken, snapshot = self._until(lambda snapshot: not true(snapshot), seconds, _LOOK)
+        return not broken, snapshot
 
-    def _until(self, true: Callable[[Scene], bool], seconds: float, seldom: float) -> tuple[bool, Scene]:
+    def _until(
+        self, true: Callable[[QueueSnapshot], bool], seconds: float, seldom: float
+    ) -> tuple[bool, QueueSnapshot]:
         began = time.monotonic()
         end = began + seconds
         while True:
-            scene = self.look()
-            if true(scene):
-                return True, scene
+            snapshot = self.look()
+            if true(snapshot):
+                return True, snapshot
             if time.monotonic() >= end:
                 end = began + seconds * self.twin.pace()
                 if time.monotonic() >= end:
-                    return False, scene
+                    return False, snapshot
             time.sleep(min(max(_LOOK, (time.monotonic() - began) / 10), seldom))
 
-    def cancel(self, *sents: Sent) -> None:
+    def cancel(self, *batches: SubmittedJobs) -> None:
         """Cancel jobs, and wait until they have ended."""
-        self._cancel({number for sent in sents for number in sent.requests}, sum(sent.gpus for sent in sents))
+        self._cancel(
+            {number for submitted in batches for number in submitted.requests},
+            sum(submitted.gpus for submitted in batches),
+        )
 
     def empty(self) -> None:
-        """Cancel all jobs except those in `passed.spared`."""
-        numbers = {job.array for job in self.look().jobs} - self.passed.spared
+        """Cancel all jobs except those in `earlier.spared`."""
+        numbers = {job.array for job in self.look().jobs} - self.earlier.spared
         self._cancel(numbers, len(numbers))
-        self.passed.borrowers, self.passed.claims = None, {}
+        self.earlier.borrowers, self.earlier.claims = None, {}
 
     def _cancel(self, numbers: set[str], jobs: int) -> None:
         if numbers:
             self.twin.run(f"scancel {' '.join(sorted(numbers))}")
-            self.until(lambda scene: numbers.isdisjoint(job.array for job in scene.jobs), self.patience(jobs) + CYCLE)
+            self.until(
+                lambda snapshot: numbers.isdisjoint(job.array for job in snapshot.jobs), self.patience(jobs) + CYCLE
+            )
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -33,7 +33,7 @@ class Watch:
         self.moments.append(self._moment(jobs))
 
     def _compare(self, jobs: Sequence[Job]) -> None:
-        owners = {partition.name for partition in self.expected.owners}
+        owners = {partition.name for partition in self.expected.owner_partitions}
         for job in jobs:
             if job.id in self.hostile:
                 continue

@@ -23,7 +23,7 @@ def _try(stage: Stage) -> Verdict:
             must.append(JobRequest(lab.name, own.name, loan.account, where, gpu_type=gpu, more=_HELD))
             if not expected.admits(loan.partition, lab.name):
                 may_not.append(JobRequest(lab.name, own.name, lab.name, where, gpu_type=gpu, more=_HELD))
-        for partition in (*expected.owners, *expected.preemptable):
+        for partition in (*expected.owner_partitions, *expected.preemptable):
             if expected.admits(partition, loan.account):
                 continue
             user = next((user for user, _ in expected.people(partition) if loan.account in user.accounts), None)
@@ -32,7 +32,7 @@ def _try(stage: Stage) -> Verdict:
                 may_not.append(
                     JobRequest(user.account, user.name, loan.account, partition.name, gpu_type=gpu, more=_HELD)
                 )
-    taken, refused = stage.send(must), stage.send(may_not)
+    taken, refused = stage.submit(must), stage.submit(may_not)
     stage.cancel(taken, refused)
     wrong = [
         f"{request.partition} accepted a job of account {request.account} ({request.user})"
@@ -58,7 +58,7 @@ OVERCAP = Promise(
 def _other_labs(expected: Expected) -> list[JobRequest]:
     """Return a job in each partition that is closed to some lab; the labs take turns."""
     requests = []
-    for turn, partition in enumerate(expected.owners):
+    for turn, partition in enumerate(expected.owner_partitions):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
         if lab := next((lab for lab in labs if not expected.admits(partition, lab.name)), None):
             gpu = expected.type_in(partition.name)
@@ -74,9 +74,9 @@ def _closed(expected: Expected) -> str | None:
 
 def _try_closed(stage: Stage) -> Verdict:
     requests = _other_labs(stage.expected)
-    sent = stage.send(requests)
-    stage.cancel(sent)
-    wrong = [f"{request.partition} accepted a job of {request.account}" for request in sent.requests.values()]
+    submitted = stage.submit(requests)
+    stage.cancel(submitted)
+    wrong = [f"{request.partition} accepted a job of {request.account}" for request in submitted.requests.values()]
     return verdict(f"{counted(len(requests), 'job')} in partitions of other labs", wrong, "all were refused")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from gpupool.rehearsal.expected_claims import JobRequest, one_more, requested_gpus, singles, whole_nodes, with_cpus
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 _STOPPED = ("Assoc", "QOS")  # prefixes of squeue's reasons for limits
@@ -18,27 +18,27 @@ def _try_cap(stage: Stage) -> Verdict:
     tried = f"jobs of one GPU with default memory: {counted(len(labs), 'lab')}, each up to its cap and one job beyond"
     stage.empty()
     names = list(labs)
-    above = Sent({})
+    above = SubmittedJobs({})
     for group in (names[0::2], names[1::2]):
         claims = claim(stage, {name: requests[name] for name in group})
-        done, scene = reached(stage, claims, stage.patience(sum(requested_gpus(requests[name]) for name in group)))
+        done, snapshot = reached(stage, claims, stage.patience(sum(requested_gpus(requests[name]) for name in group)))
         if not done:
-            return broken(tried, some(lacking(scene, claims)))
+            return broken(tried, some(lacking(snapshot, claims)))
         stage.cancel(above)
-        above = stage.send([one_more(expected, labs[name]) for name in group])
+        above = stage.submit([one_more(expected, labs[name]) for name in group])
         _make_room(stage, len(group), names[0::2])
-        stopped, scene = stage.until(partial(_all_stopped, above), stage.patience(len(group)))
+        stopped, snapshot = stage.until(partial(_all_stopped, above), stage.patience(len(group)))
         if not stopped:
-            return broken(tried, some(_over(scene, above)) or "the jobs above the caps were not seen")
+            return broken(tried, some(_over(snapshot, above)) or "the jobs above the caps were not seen")
         stage.steady(partial(_none_runs, above), 1)
         if running := stage.look().running(above):
             return broken(tried, some(f"{job.account} runs one job beyond its cap" for job in running))
     stage.cancel(above)
-    total = sum(sent.gpus for sent in stage.passed.claims.values())
+    total = sum(submitted.gpus for submitted in stage.earlier.claims.values())
     short = [f"{lab.name} has {counted(len(lab.members), 'member')}, "
              f"whose own limits allow {possible} of {lab.cap} GPUs"
              for lab in expected.labs if (possible := requested_gpus(requests[lab.name])) < lab.cap]  # fmt: skip
-    happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
+    happened = f"all held their caps, {total} GPUs together; each further job is pending ({snapshot.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 
 
@@ -47,26 +47,26 @@ def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
     idle = stage.look()
     held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
     need = gpus - (stage.expected.pool - held)
-    lab = max(groups, key=lambda name: stage.passed.claims[name].gpus)
-    jobs = idle.running(stage.passed.claims[lab])[: max(0, need)]
+    lab = max(groups, key=lambda name: stage.earlier.claims[name].gpus)
+    jobs = idle.running(stage.earlier.claims[lab])[: max(0, need)]
     if jobs:
         stage.twin.run(f"scancel {' '.join(job.id for job in jobs)}")
 
 
-def _none_runs(sent: Sent, scene: Scene) -> bool:
-    return not scene.running(sent)
+def _none_runs(submitted: SubmittedJobs, snapshot: QueueSnapshot) -> bool:
+    return not snapshot.running(submitted)
 
 
-def _all_stopped(sent: Sent, scene: Scene) -> bool:
-    jobs = scene.of(sent)
-    return len(jobs) == len(sent.requests) and all(
+def _all_stopped(submitted: SubmittedJobs, snapshot: QueueSnapshot) -> bool:
+    jobs = snapshot.of(submitted)
+    return len(jobs) == len(submitted.requests) and all(
         job.state == "PENDING" and job.reason.startswith(_STOPPED) for job in jobs
     )
 
 
-def _over(scene: Scene, above: Sent) -> list[str]:
+def _over(snapshot: QueueSnapshot, above: SubmittedJobs) -> list[str]:
     wrong = [f"{request.lab}: {message}" for request, message in above.refused]
-    for job in scene.of(above):
+    for job in snapshot.of(above):
         if job.state != "PENDING":
             wrong.append(f"{job.account} runs one job beyond its cap")
         elif not job.reason.startswith(_STOPPED):
@@ -78,10 +78,12 @@ def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[JobReque
     stage.empty()
     for requests in rounds:
         claims = claim(stage, requests)
-        done, scene = reached(stage, claims, stage.patience(sum(len(sent.requests) for sent in claims.values()) * 8))
-        if not done or any(sent.refused for sent in claims.values()):
-            return broken(tried, some(lacking(scene, claims)))
-    held: dict[str, int] = {lab: stage.look().gpus(sent) for lab, sent in stage.passed.claims.items()}
+        done, snapshot = reached(
+            stage, claims, stage.patience(sum(len(submitted.requests) for submitted in claims.values()) * 8)
+        )
+        if not done or any(submitted.refused for submitted in claims.values()):
+            return broken(tried, some(lacking(snapshot, claims)))
+    held: dict[str, int] = {lab: stage.look().gpus(submitted) for lab, submitted in stage.earlier.claims.items()}
     over = [f"{lab.name} holds {held[lab.name]} GPUs, its cap is {lab.cap}" for lab in stage.expected.labs
             if held.get(lab.name, 0) > lab.cap]  # fmt: skip
     if over:

@@ -11,7 +11,7 @@ from gpupool.programs.arbiter.guard import MARK
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, verdict, with_labs
-from gpupool.rehearsal.stage import Scene, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage
 from gpupool.rehearsal.twin.jobs import Ask, Refusal
 from gpupool.wording import counted
 
@@ -81,10 +81,10 @@ def _try(stage: Stage) -> Verdict:
     tried = f"{counted(len(attacks), 'way')} to take more than one's share, and many jobs at once"
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld died")
-    other = stage.send(single(expected, expected.labs[-1], 1))
-    runs, scene = stage.until(lambda scene: bool(scene.running(other)), stage.patience())
+    other = stage.submit(single(expected, expected.labs[-1], 1))
+    runs, snapshot = stage.until(lambda snapshot: bool(snapshot.running(other)), stage.patience())
     if not runs:
-        wrong.append(f"a job of {expected.labs[-1].name} is pending: {scene.reasons(other)}")
+        wrong.append(f"a job of {expected.labs[-1].name} is pending: {snapshot.reasons(other)}")
     stage.cancel(other)
     return verdict(tried, wrong, "all were refused or stopped, and another lab's job started at once")
 
@@ -113,7 +113,7 @@ def _unguarded(stage: Stage, job: str | Refusal | None) -> Iterator[str]:
     elif job:
         seen = f"squeue -h -j {job} -t PD -o %k | grep -F {shlex.quote(MARK)} || sacct -nX -j {job} -o state%20"
 
-        def is_stopped(_: Scene) -> bool:
+        def is_stopped(_: QueueSnapshot) -> bool:
             shown = stage.twin.run(seen).out
             return MARK in shown or "CANCELLED" in shown
 

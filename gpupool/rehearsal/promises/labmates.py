@@ -29,18 +29,18 @@ def _try_spill(stage: Stage) -> Verdict:
     stage.empty()
     lab, user, limit, lent = next(_spills(stage.expected))
     both, gpu = f"{lab.partition},{lent.name}", stage.expected.type_in(lab.partition)
-    sent = stage.send([JobRequest(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=gpu)])
+    submitted = stage.submit([JobRequest(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=gpu)])
     tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
-    if sent.refused:
-        return broken(tried, f"refused: {sent.refused[0][1]}")
-    done, scene = stage.until(lambda scene: scene.gpus(sent) == limit + _BEYOND, stage.patience(limit))
-    first = sum(job.partition == lab.partition for job in scene.running(sent))
-    second = sum(job.partition == lent.name for job in scene.running(sent))
-    stage.cancel(sent)
+    if submitted.refused:
+        return broken(tried, f"refused: {submitted.refused[0][1]}")
+    done, snapshot = stage.until(lambda snapshot: snapshot.gpus(submitted) == limit + _BEYOND, stage.patience(limit))
+    first = sum(job.partition == lab.partition for job in snapshot.running(submitted))
+    second = sum(job.partition == lent.name for job in snapshot.running(submitted))
+    stage.cancel(submitted)
     happened = f"{first} ran in {lab.partition}, {second} in {lent.name}"
     if done and (first, second) == (limit, _BEYOND):
         return kept(tried, happened)
-    return broken(tried, f"{happened} ({scene.reasons(sent)})")
+    return broken(tried, f"{happened} ({snapshot.reasons(submitted)})")
 
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
@@ -57,19 +57,20 @@ def _try_counts(stage: Stage) -> Verdict:
     stage.empty()
     lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.preemptable[0])
     user, gpu = lab.members[0].name, stage.expected.type_in(partition.name)
-    sent = stage.send([JobRequest(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=gpu)])
+    submitted = stage.submit([JobRequest(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=gpu)])
     tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
-    done, scene = stage.until(
-        lambda scene: (
-            scene.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in scene.pending(sent))
+    done, snapshot = stage.until(
+        lambda snapshot: (
+            snapshot.gpus(submitted) == lab.cap
+            and all(job.reason.startswith("Assoc") for job in snapshot.pending(submitted))
         ),
         stage.patience(lab.cap),
     )
-    held = scene.gpus(sent)
+    held = snapshot.gpus(submitted)
     if done:
-        return kept(tried, f"{held} ran, one was pending ({scene.reasons(sent)})")
-    return broken(tried, f"{held} ran ({scene.reasons(sent)})")
+        return kept(tried, f"{held} ran, one was pending ({snapshot.reasons(submitted)})")
+    return broken(tried, f"{held} ran ({snapshot.reasons(submitted)})")
 
 
 def _has_arbiter(expected: Expected) -> str | None:
@@ -94,22 +95,24 @@ def _try_mate(stage: Stage) -> Verdict:
     lab, partition = _mates(expected) or (expected.labs[0], expected.preemptable[0])
     stage.empty()
     one, other = lab.members[:2]
-    lent = stage.send(
+    lent = stage.submit(
         [JobRequest(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.type_in(partition.name))]
     )
-    stage.until(lambda scene: scene.gpus(lent) == lab.cap, stage.patience(lab.cap))
+    stage.until(lambda snapshot: snapshot.gpus(lent) == lab.cap, stage.patience(lab.cap))
     wanted = min(2, lab.cap)
-    mine = stage.send(
+    mine = stage.submit(
         [JobRequest(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.type_in(lab.partition))]
     )
     arbiter = expected.cluster.preemption.arbiter
     pause = arbiter.interval if arbiter else 0
-    done, scene = stage.until(lambda scene: scene.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))
-    waited = [job.start - mine.at for job in scene.running(mine) if job.start]
-    left, went = scene.gpus(lent), len(scene.evicted(lent))
+    done, snapshot = stage.until(
+        lambda snapshot: snapshot.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True)
+    )
+    waited = [job.start - mine.at for job in snapshot.running(mine) if job.start]
+    left, went = snapshot.gpus(lent), len(snapshot.evicted(lent))
     tried = f"{one.name} held all {lab.cap} GPUs of {lab.name} in {partition.name}; {other.name} requested {wanted}"
     if not done:
-        return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
+        return broken(tried, f"{snapshot.gpus(mine)} started ({snapshot.reasons(mine)})")
     wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]
     happened = f"they started after {max(waited, default=0):.0f} s; {counted(went, 'job')} preempted and pending again"
     return verdict(tried, wrong, happened)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, verdict
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 _WAITS = ("QOSMin", "InvalidQOS")
@@ -13,7 +13,7 @@ _WAITS = ("QOSMin", "InvalidQOS")
 
 def _requests(expected: Expected) -> Iterator[JobRequest]:
     """Yield a job for each partition with a minimum of GPUs; it requests one GPU less."""
-    for partition in (*expected.owners, *expected.preemptable):
+    for partition in (*expected.owner_partitions, *expected.preemptable):
         least = partition.limits.per_job_least.gpu
         who = next(iter(expected.people(partition)), None)
         if least and who:
@@ -23,26 +23,28 @@ def _requests(expected: Expected) -> Iterator[JobRequest]:
             yield JobRequest(user.account, user.name, account, partition.name, 1, gpus, gpu_type=kind, more=more)
 
 
-def _there(scene: Scene, sent: Sent) -> list[str]:
-    return [job.partition for job in scene.running(sent) if job.partition == sent.requests[job.array].partition]
+def _there(snapshot: QueueSnapshot, submitted: SubmittedJobs) -> list[str]:
+    return [
+        job.partition for job in snapshot.running(submitted) if job.partition == submitted.requests[job.array].partition
+    ]
 
 
 def _try(stage: Stage) -> Verdict:
     stage.empty()
     requests = list(_requests(stage.expected))
-    sent = stage.send(requests)
-    _, scene = stage.steady(lambda scene: not _there(scene, sent), stage.patience(len(requests)))
-    wrong = [f"{partition} ran a job with less" for partition in _there(scene, sent)]
-    for job in scene.pending(sent):
-        if job.partition == sent.requests[job.array].partition and not job.reason.startswith(_WAITS):
+    submitted = stage.submit(requests)
+    _, snapshot = stage.steady(lambda snapshot: not _there(snapshot, submitted), stage.patience(len(requests)))
+    wrong = [f"{partition} ran a job with less" for partition in _there(snapshot, submitted)]
+    for job in snapshot.pending(submitted):
+        if job.partition == submitted.requests[job.array].partition and not job.reason.startswith(_WAITS):
             wrong.append(f"{job.partition}: pending for another reason ({job.reason})")
-    stage.cancel(sent)
+    stage.cancel(submitted)
     tried = f"{counted(len(requests), 'job')} with one GPU less than the minimum of their partition"
-    others = len(sent.requests)
+    others = len(submitted.requests)
     return verdict(
         tried,
         wrong,
-        f"{len(sent.refused)} were refused, {others} are pending because of it or were moved",
+        f"{len(submitted.refused)} were refused, {others} are pending because of it or were moved",
     )
 
 

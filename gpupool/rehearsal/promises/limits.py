@@ -8,7 +8,7 @@ from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, some, verdict
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 _PIECE = 8  # CPUs of one job that fills a limit of CPUs
@@ -39,7 +39,7 @@ def cases(expected: Expected) -> Iterator[Case]:
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # (user, partition or QoS) in use: a second limit would interfere
     cpus = 0  # of the cases so far
-    for partition in (partition for partition in expected.owners if not partition.entry.exclusive):
+    for partition in (partition for partition in expected.owner_partitions if not partition.entry.exclusive):
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
                 name = qos or expected.default_qos(partition, account)
@@ -93,7 +93,7 @@ def _case(
 ) -> Case:
     # a QoS counts in all partitions together: spread the jobs over partitions without a limit for users
     round_trip = [home.name] if whose == home.name else [
-        owner.name for owner in expected.owners
+        owner.name for owner in expected.owner_partitions
         if expected.may(user, owner, account) and not owner.limits.per_user.model_fields_set and _takes(owner, key)
     ] or [home.name]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
@@ -132,47 +132,53 @@ _MEM = ("--mem=10M",)
 def _try(stage: Stage) -> Verdict:
     stage.empty()
     limits = list(cases(stage.expected))
-    fills = [stage.send(case.fill) for case in limits]
+    fills = [stage.submit(case.fill) for case in limits]
     tried = f"{counted(len(limits), 'limit')} reached, and one job beyond each: {some(case.text for case in limits)}"
-    held, scene = stage.until(
-        lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
+    held, snapshot = stage.until(
+        lambda snapshot: all(_holds(snapshot, submitted) for submitted in fills), stage.patience(sum(map(_jobs, fills)))
     )
     if not held:
-        late = [(case, sent) for case, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
+        late = [
+            (case, submitted) for case, submitted in zip(limits, fills, strict=True) if not _holds(snapshot, submitted)
+        ]
         stage.cancel(*fills)
-        return broken(tried, some(f"{case.text}: {_short(scene, sent)}" for case, sent in late))
-    above = [stage.send([case.above]) for case in limits]
-    _, scene = stage.until(lambda scene: all(_stopped(scene, sent) for sent in above), stage.patience())
+        return broken(tried, some(f"{case.text}: {_short(snapshot, submitted)}" for case, submitted in late))
+    above = [stage.submit([case.above]) for case in limits]
+    _, snapshot = stage.until(
+        lambda snapshot: all(_stopped(snapshot, submitted) for submitted in above), stage.patience()
+    )
     wrong = []
     for case, fill, more in zip(limits, fills, above, strict=True):
         if refused := [*fill.refused, *more.refused]:
             wrong.append(f"{case.text}: refused: {refused[0][1]}")
-        elif not _holds(scene, fill):
-            wrong.append(f"{case.text}: {_short(scene, fill)}")
-        elif scene.running(more):
+        elif not _holds(snapshot, fill):
+            wrong.append(f"{case.text}: {_short(snapshot, fill)}")
+        elif snapshot.running(more):
             wrong.append(f"{case.text}: the job beyond it runs")
-        elif not _stopped(scene, more):
-            wrong.append(f"{case.text}: the job beyond it is pending for another reason ({scene.reasons(more)})")
-    reasons = scene.reasons(Sent({number: request for sent in above for number, request in sent.requests.items()}))
+        elif not _stopped(snapshot, more):
+            wrong.append(f"{case.text}: the job beyond it is pending for another reason ({snapshot.reasons(more)})")
+    reasons = snapshot.reasons(
+        SubmittedJobs({number: request for submitted in above for number, request in submitted.requests.items()})
+    )
     stage.cancel(*fills, *above)
     return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")
 
 
-def _jobs(sent: Sent) -> int:
-    return sum(request.count for request in sent.requests.values())
+def _jobs(submitted: SubmittedJobs) -> int:
+    return sum(request.count for request in submitted.requests.values())
 
 
-def _short(scene: Scene, sent: Sent) -> str:
-    refused = f"; refused: {sent.refused[0][1]}" if sent.refused else ""
-    return f"{len(scene.running(sent))} of {_jobs(sent)} jobs run ({scene.reasons(sent)}){refused}"
+def _short(snapshot: QueueSnapshot, submitted: SubmittedJobs) -> str:
+    refused = f"; refused: {submitted.refused[0][1]}" if submitted.refused else ""
+    return f"{len(snapshot.running(submitted))} of {_jobs(submitted)} jobs run ({snapshot.reasons(submitted)}){refused}"
 
 
-def _holds(scene: Scene, sent: Sent) -> bool:
-    return len(scene.running(sent)) == _jobs(sent)
+def _holds(snapshot: QueueSnapshot, submitted: SubmittedJobs) -> bool:
+    return len(snapshot.running(submitted)) == _jobs(submitted)
 
 
-def _stopped(scene: Scene, sent: Sent) -> bool:
-    return all(job.state == "PENDING" and job.reason.startswith(("QOS", "Assoc")) for job in scene.of(sent))
+def _stopped(snapshot: QueueSnapshot, submitted: SubmittedJobs) -> bool:
+    return all(job.state == "PENDING" and job.reason.startswith(("QOS", "Assoc")) for job in snapshot.of(submitted))
 
 
 def _not_made_because(expected: Expected) -> str | None:

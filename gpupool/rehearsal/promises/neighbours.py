@@ -9,7 +9,7 @@ from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 Resource = Literal["cpu", "mem"]
@@ -75,29 +75,29 @@ def _requests(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iter
                    more=(f"--nodelist={node.slurm_name}", *asks))  # fmt: skip
 
 
-def _fill(stage: Stage, lab: Lab, what: Resource) -> Sent:
+def _fill(stage: Stage, lab: Lab, what: Resource) -> SubmittedJobs:
     """Submit jobs for whole nodes, then replace jobs that do not start with smaller ones."""
-    sent = Sent({})
+    submitted = SubmittedJobs({})
     for pieces in (1, _PIECES):
-        new = stage.send(_requests(stage.expected, lab, what, pieces))
-        _, scene = stage.until(partial(_settled, new), stage.patience(len(new.requests)))
-        sent = sent | new
-        waits = [job.array for job in scene.pending(new)]
+        new = stage.submit(_requests(stage.expected, lab, what, pieces))
+        _, snapshot = stage.until(partial(_settled, new), stage.patience(len(new.requests)))
+        submitted = submitted | new
+        waits = [job.array for job in snapshot.pending(new)]
         if pieces == 1 and waits:
-            stage.cancel(Sent({number: new.requests[number] for number in waits}))
-    return sent
+            stage.cancel(SubmittedJobs({number: new.requests[number] for number in waits}))
+    return submitted
 
 
-def _settled(sent: Sent, scene: Scene) -> bool:
-    return all(job.state == "RUNNING" or job.reason not in ("None", "Priority", "") for job in scene.of(sent))
+def _settled(submitted: SubmittedJobs, snapshot: QueueSnapshot) -> bool:
+    return all(job.state == "RUNNING" or job.reason not in ("None", "Priority", "") for job in snapshot.of(submitted))
 
 
 def _try(stage: Stage, what: Resource) -> Verdict:
     expected = stage.expected
     lab = neighbour(expected, what)
     stage.empty()
-    sent = _fill(stage, lab, what)
-    taken = stage.look().running(sent)
+    submitted = _fill(stage, lab, what)
+    taken = stage.look().running(submitted)
     amount = sum(job.cpus if what == "cpu" else job.mem for job in taken)
     size = f"{amount} CPUs" if what == "cpu" else f"{amount // 1024} GiB of memory"
     others = {name: requests for name, requests in singles(expected).items() if name != lab.name}
@@ -105,14 +105,16 @@ def _try(stage: Stage, what: Resource) -> Verdict:
         f"{lab.name} took {size} in {counted(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
     )
     claims = claim(stage, others)
-    done, scene = reached(stage, claims, stage.patience(sum(requested_gpus(requests) for requests in others.values())))
-    stage.cancel(sent)
-    total = sum(scene.gpus(sent) for sent in claims.values())
+    done, snapshot = reached(
+        stage, claims, stage.patience(sum(requested_gpus(requests) for requests in others.values()))
+    )
+    stage.cancel(submitted)
+    total = sum(snapshot.gpus(submitted) for submitted in claims.values())
     if done:
         return kept(tried, f"all got their caps, {total} GPUs")
-    wanted = sum(sent.gpus for sent in claims.values())
+    wanted = sum(submitted.gpus for submitted in claims.values())
     if protected(expected, what):
-        return broken(tried, f"the others got {total} of {wanted} GPUs: {some(lacking(scene, claims))}")
+        return broken(tried, f"the others got {total} of {wanted} GPUs: {some(lacking(snapshot, claims))}")
     happened = f"the others got {total} of {wanted} GPUs: nothing in the inventory limits a lab's {_WORDS[what]}"
     return Verdict(tried, happened, "void")
 

@@ -14,7 +14,7 @@ _SHORT = "#!/bin/sh\nexec sleep 1\n"
 def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], str, str | None]]:
     """Yield (rank, partition, QoS): all partitions with their default QoS, and all QoS in the lab's partition."""
     user = lab.members[0]
-    open_to = [partition for partition in expected.owners if expected.may(user, partition, lab.name)]
+    open_to = [partition for partition in expected.owner_partitions if expected.may(user, partition, lab.name)]
     for partition in open_to:
         default = expected.default_qos(partition, lab.name)
         yield (partition.entry.tier, expected.priority(partition, default)), partition.name, None
@@ -66,20 +66,20 @@ def _try(stage: Stage) -> Verdict:
             lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more
         )
 
-    before = stage.send([request(lab.partition, None)])
-    stage.until(lambda scene: scene.gpus(before) > 0, stage.patience())
-    sent = stage.send([request(*pair) for pair in reversed(queue)], _SHORT)
+    before = stage.submit([request(lab.partition, None)])
+    stage.until(lambda snapshot: snapshot.gpus(before) > 0, stage.patience())
+    submitted = stage.submit([request(*pair) for pair in reversed(queue)], _SHORT)
     texts = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
     tried = f"{node.name} full; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(texts))}"
-    if sent.refused:
-        return broken(tried, f"refused: {sent.refused[0][1]}")
-    stage.until(lambda scene: len(scene.pending(sent)) == len(queue), stage.patience())
+    if submitted.refused:
+        return broken(tried, f"refused: {submitted.refused[0][1]}")
+    stage.until(lambda snapshot: len(snapshot.pending(submitted)) == len(queue), stage.patience())
     stage.cancel(before)
-    done, scene = stage.until(lambda scene: not scene.of(sent), stage.patience() + 10 * len(queue))
+    done, snapshot = stage.until(lambda snapshot: not snapshot.of(submitted), stage.patience() + 10 * len(queue))
     if not done:
-        stage.cancel(sent)
-        return broken(tried, f"{len(scene.of(sent))} did not start ({scene.reasons(sent)})")
-    numbers = list(sent.requests)[::-1]
+        stage.cancel(submitted)
+        return broken(tried, f"{len(snapshot.of(submitted))} did not start ({snapshot.reasons(submitted)})")
+    numbers = list(submitted.requests)[::-1]
     listed = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
     starts = dict(line.split("|") for line in listed.splitlines())
     happened = [texts[numbers.index(number)] for number in sorted(numbers, key=lambda number: starts.get(number, ""))]

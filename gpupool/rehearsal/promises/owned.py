@@ -6,7 +6,7 @@ from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab, OwnedHardware
 from gpupool.rehearsal.expected_claims import JobRequest, Piece, hand_out, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, verdict
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 _CPUS = 8  # of a job that claims or borrows CPUs
@@ -88,40 +88,42 @@ def _strangers(expected: Expected, owned: OwnedHardware) -> Iterator[JobRequest]
             yield JobRequest(other.account, other.name, other.account, partition, gpus=0, more=more)
 
 
-def _running(sent: Sent, scene: Scene) -> bool:
-    return len(scene.running(sent)) == sum(request.count for request in sent.requests.values())
+def _running(submitted: SubmittedJobs, snapshot: QueueSnapshot) -> bool:
+    return len(snapshot.running(submitted)) == sum(request.count for request in submitted.requests.values())
 
 
 def _try(stage: Stage) -> Verdict:
     expected = stage.expected
     stage.empty()
-    guests = stage.send(_guests(expected))
-    stage.until(lambda scene: _running(guests, scene), stage.patience(len(guests.requests)))
+    guests = stage.submit(_guests(expected))
+    stage.until(lambda snapshot: _running(guests, snapshot), stage.patience(len(guests.requests)))
     borrowed = len(stage.look().running(guests))
-    others = stage.send([request for requests in singles(expected).values() for request in requests])
-    claims = {owned.name: stage.send(_claims(expected, owned)) for owned in expected.owned_hardware}
-    jobs = sum(request.count for sent in claims.values() for request in sent.requests.values())
+    others = stage.submit([request for requests in singles(expected).values() for request in requests])
+    claims = {owned.name: stage.submit(_claims(expected, owned)) for owned in expected.owned_hardware}
+    jobs = sum(request.count for submitted in claims.values() for request in submitted.requests.values())
     stage.until(
-        lambda scene: all(_running(sent, scene) for sent in (*claims.values(), others)),
+        lambda snapshot: all(_running(submitted, snapshot) for submitted in (*claims.values(), others)),
         stage.patience(jobs, evicts=True),
     )
-    above = stage.send([request for owned in expected.owned_hardware for request in _one_more(owned)])
-    strangers = stage.send([request for owned in expected.owned_hardware for request in _strangers(expected, owned)])
+    above = stage.submit([request for owned in expected.owned_hardware for request in _one_more(owned)])
+    strangers = stage.submit([request for owned in expected.owned_hardware for request in _strangers(expected, owned)])
     stage.cancel(strangers)
-    stage.until(lambda scene: bool(scene.running(above)), stage.patience())
-    scene = stage.look()
+    stage.until(lambda snapshot: bool(snapshot.running(above)), stage.patience())
+    snapshot = stage.look()
     wrong = [
-        f"{request.lab}: a job was refused: {message}" for sent in claims.values() for request, message in sent.refused
+        f"{request.lab}: a job was refused: {message}"
+        for submitted in claims.values()
+        for request, message in submitted.refused
     ]
     wrong += [
-        f"{name} does not hold all that it owns: {counted(len(scene.pending(sent)), 'job')} pending "
-        f"({scene.reasons(sent)})"
-        for name, sent in claims.items()
-        if not _running(sent, scene)
+        f"{name} does not hold all that it owns: {counted(len(snapshot.pending(submitted)), 'job')} pending "
+        f"({snapshot.reasons(submitted)})"
+        for name, submitted in claims.items()
+        if not _running(submitted, snapshot)
     ]
-    if not _running(others, scene):
-        wrong.append(f"other labs do not hold their caps ({scene.reasons(others)})")
-    wrong += [f"{job.account} runs one job beyond what it owns" for job in scene.running(above)]
+    if not _running(others, snapshot):
+        wrong.append(f"other labs do not hold their caps ({snapshot.reasons(others)})")
+    wrong += [f"{job.account} runs one job beyond what it owns" for job in snapshot.running(above)]
     wrong += [f"{request.partition} accepted a job of {request.account}" for request in strangers.requests.values()]
     stage.empty()
     tried = f"{counted(len(claims), 'lab')} claimed all they own while {counted(borrowed, 'job')} of others ran there"

@@ -15,14 +15,16 @@ def _try_stay(stage: Stage) -> Verdict:
     probes = []
     for lab in expected.labs[:1]:
         user = lab.members[0].name
-        open_to = [partition for partition in expected.owners if expected.may(lab.members[0], partition, lab.name)]
+        open_to = [
+            partition for partition in expected.owner_partitions if expected.may(lab.members[0], partition, lab.name)
+        ]
         probes += [JobRequest(lab.name, user, lab.name, partition.name) for partition in (open_to[0], open_to[-1])]
         probes += [
             JobRequest(lab.name, user, loan.account, loan.partition.name, owned=False) for loan in expected.loans
         ]
-    sent = stage.send(probes)
+    submitted = stage.submit(probes)
     stage.steady(lambda _: not stage.watch.disturbed, 4)
-    stage.cancel(sent)
+    stage.cancel(submitted)
     ended = _evicted(stage)
     jobs = counted(len(stage.watch.owner_starts), "job")
     tried = f"{jobs} of owners during the whole rehearsal, with jobs of the highest tier pending"
@@ -41,7 +43,7 @@ def _try_lost(stage: Stage) -> Verdict:
     claims = labs_full(stage)
     before = {job.id: job for job in stage.look().jobs if job.state in RUNS}
     held = [node for job in before.values() for node in job.nodes]
-    kept_from = {name for job in before.values() if job.array in stage.passed.spared for name in job.nodes}
+    kept_from = {name for job in before.values() if job.array in stage.earlier.spared for name in job.nodes}
     nodes = [node for node in expected.compute if node.gpus and node.slurm_name not in kept_from]
     node = max(nodes, key=lambda node: (held.count(node.slurm_name), node.gpu_count))
     hit = {job.id for job in before.values() if node.slurm_name in job.nodes}
@@ -51,15 +53,17 @@ def _try_lost(stage: Stage) -> Verdict:
         stage.twin.lose(node.slurm_name)
         theirs = {name for lab in expected.labs for name in expected.cluster.partitions[lab.partition].nodes}
         left = sum(other.gpu_count for other in expected.compute if other.name in theirs - {node.name})
-        wanted = min(left, sum(sent.gpus for sent in claims.values()))
-        done, scene = stage.until(
-            lambda scene: sum(scene.gpus(sent) for sent in claims.values()) >= wanted,
+        wanted = min(left, sum(submitted.gpus for submitted in claims.values()))
+        done, snapshot = stage.until(
+            lambda snapshot: sum(snapshot.gpus(submitted) for submitted in claims.values()) >= wanted,
             stage.patience(len(hit), again=True),
         )
         wrong = (
-            [] if done else [f"labs hold {sum(scene.gpus(sent) for sent in claims.values())} GPUs, {wanted} are left"]
+            []
+            if done
+            else [f"labs hold {sum(snapshot.gpus(submitted) for submitted in claims.values())} GPUs, {wanted} are left"]
         )
-        now = {job.id: job for job in scene.jobs}
+        now = {job.id: job for job in snapshot.jobs}
         for number, job in before.items():
             if number in hit:
                 if number not in now:
@@ -68,14 +72,14 @@ def _try_lost(stage: Stage) -> Verdict:
                 wrong.append(f"job {number} of {job.user} was on another node, and did not continue")
     finally:
         stage.twin.restore(node.slurm_name)
-        back, scene = stage.until(
-            lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()),
+        back, snapshot = stage.until(
+            lambda snapshot: all(snapshot.gpus(submitted) >= submitted.gpus for submitted in claims.values()),
             stage.patience(len(hit), again=True),
         )
         stage.watch.lost.clear()
     if not back:
-        held_now = sum(scene.gpus(sent) for sent in claims.values())
-        wrong.append(f"{held_now} GPUs were in use again after it came back ({some(lacking(scene, claims))})")
+        held_now = sum(snapshot.gpus(submitted) for submitted in claims.values())
+        wrong.append(f"{held_now} GPUs were in use again after it came back ({some(lacking(snapshot, claims))})")
     if wrong:
         return broken(tried, some(wrong))
     return kept(tried, f"the others continued, {wanted} GPUs in use; its jobs ran again after it came back")

@@ -15,7 +15,7 @@ from gpupool.rehearsal.promises.waves import (
     reached,
     reclaimed,
 )
-from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
+from gpupool.rehearsal.stage import CYCLE, Stage, SubmittedJobs, percentile
 from gpupool.wording import counted
 
 # Seconds beyond the grace time for slurmctld's cycle and the start of jobs; multiplied on a slow machine.
@@ -36,25 +36,27 @@ def _full(stage: Stage) -> str:
 def _try_each(stage: Stage) -> Verdict:
     labs = evenly(stage.expected)
     tried = f"the pool full of borrowers, then {counted(len(labs), 'lab')} claimed their caps, one after the other"
-    stage.passed.reclaimed_each = True
+    stage.earlier.reclaimed_each = True
     if wrong := _full(stage):
         return broken(tried, wrong)
     for turn, (lab, requests) in enumerate(labs.items()):
         claims = claim(stage, {lab: requests})
         if turn == 0:
-            done, scene = reclaimed(stage, claims, stage.patience(requested_gpus(requests), evicts=True))
+            done, snapshot = reclaimed(stage, claims, stage.patience(requested_gpus(requests), evicts=True))
             if not done:
-                note_waits(stage, scene, claims.values())
-                return broken(tried, some(lacking(scene, claims)))
+                note_waits(stage, snapshot, claims.values())
+                return broken(tried, some(lacking(snapshot, claims)))
         else:
             reached(stage, claims, _PAUSE)
     last = stage.patience(stage.expected.pool, evicts=True)
-    done, scene = reclaimed(stage, stage.passed.claims, last)
-    note_waits(stage, scene, stage.passed.claims.values())
+    done, snapshot = reclaimed(stage, stage.earlier.claims, last)
+    note_waits(stage, snapshot, stage.earlier.claims.values())
     stage.twin.pace()
     if not done:
-        return broken(tried, some(lacking(scene, stage.passed.claims)))
-    return kept(tried, f"each got its cap, {sum(sent.gpus for sent in stage.passed.claims.values())} GPUs in the end")
+        return broken(tried, some(lacking(snapshot, stage.earlier.claims)))
+    return kept(
+        tried, f"each got its cap, {sum(submitted.gpus for submitted in stage.earlier.claims.values())} GPUs in the end"
+    )
 
 
 def _try_all(stage: Stage) -> Verdict:
@@ -64,23 +66,25 @@ def _try_all(stage: Stage) -> Verdict:
         return broken(tried, wrong)
     claims = claim(stage, labs)
     total = sum(requested_gpus(requests) for requests in labs.values())
-    done, scene = reclaimed(stage, claims, stage.patience(total, evicts=True))
+    done, snapshot = reclaimed(stage, claims, stage.patience(total, evicts=True))
     if not done:
-        return broken(tried, some(lacking(scene, claims)))
-    return kept(tried, f"all held their caps together, {sum(scene.gpus(sent) for sent in claims.values())} GPUs")
+        return broken(tried, some(lacking(snapshot, claims)))
+    return kept(
+        tried, f"all held their caps together, {sum(snapshot.gpus(submitted) for submitted in claims.values())} GPUs"
+    )
 
 
 def _try_requeue(stage: Stage) -> Verdict:
-    borrowers = stage.passed.borrowers
-    if borrowers is None or not stage.passed.claims or not stage.look().evicted(borrowers):
+    borrowers = stage.earlier.borrowers
+    if borrowers is None or not stage.earlier.claims or not stage.look().evicted(borrowers):
         fill_with_borrowers(stage)
         claims = claim(stage, evenly(stage.expected))
         reclaimed(stage, claims, stage.patience(stage.expected.pool, evicts=True))
-        borrowers = stage.passed.borrowers or Sent({})
-    scene = stage.look()
-    untouched = {job.id for job in scene.running(borrowers)}
+        borrowers = stage.earlier.borrowers or SubmittedJobs({})
+    snapshot = stage.look()
+    untouched = {job.id for job in snapshot.running(borrowers)}
     gone = [number for number in final(borrowers) if number not in untouched]
-    waiting = {job.id for job in scene.evicted(borrowers)}
+    waiting = {job.id for job in snapshot.evicted(borrowers)}
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
     tried = f"{counted(len(waiting), 'evicted job')} while owners worked; then owners left. Output read: {can}"
     if not waiting and not stage.expected.cancels:
@@ -90,16 +94,16 @@ def _try_requeue(stage: Stage) -> Verdict:
     silent, output = _outputs(stage, gone)
     if silent:
         return broken(tried, f"the output of {counted(silent, 'preempted job')} does not mention it")
-    stage.cancel(*stage.passed.claims.values())
-    stage.passed.claims = {}
-    again, scene = stage.until(
-        lambda scene: waiting <= {job.id for job in scene.running(borrowers) if job.restarts},
+    stage.cancel(*stage.earlier.claims.values())
+    stage.earlier.claims = {}
+    again, snapshot = stage.until(
+        lambda snapshot: waiting <= {job.id for job in snapshot.running(borrowers) if job.restarts},
         stage.patience(len(waiting), again=True),
     )
     if not again:
-        left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in scene.running(borrowers))
-        return broken(tried, f"{counted(left, 'evicted job')} did not run again ({scene.reasons(borrowers)})")
-    restarts = sorted({job.restarts for job in scene.running(borrowers) if job.id in waiting})
+        left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in snapshot.running(borrowers))
+        return broken(tried, f"{counted(left, 'evicted job')} did not run again ({snapshot.reasons(borrowers)})")
+    restarts = sorted({job.restarts for job in snapshot.running(borrowers) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
     summary = f"{happened}; {counted(len(gone), 'job')} that could not"
     if gone and _explained(output) < len(gone):
@@ -144,34 +148,34 @@ def _try_ranks(stage: Stage) -> Verdict:
     tried = f"the pool full of {first}; {asked}, then an owner claimed GPUs"
     if wrong := _full(stage):
         return broken(tried, wrong)
-    middle = stage.send([request])
-    done, scene = stage.until(
-        lambda scene: scene.gpus(middle) == middle.gpus, stage.patience(request.gpus, evicts=True)
+    middle = stage.submit([request])
+    done, snapshot = stage.until(
+        lambda snapshot: snapshot.gpus(middle) == middle.gpus, stage.patience(request.gpus, evicts=True)
     )
     if not done:
-        return broken(tried, f"{request.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
+        return broken(tried, f"{request.partition} did not get its GPUs from {first} ({snapshot.reasons(middle)})")
     lab = max((lab for lab in expected.labs if lab.name != request.lab), key=lambda lab: lab.cap)
     claims = claim(stage, {lab.name: evenly(expected)[lab.name][:2]})
-    done, scene = reclaimed(stage, claims, stage.patience(8, evicts=True))
-    gone = middle.gpus - scene.gpus(middle)
-    went = len(scene.evicted(stage.passed.borrowers or Sent({})))
+    done, snapshot = reclaimed(stage, claims, stage.patience(8, evicts=True))
+    gone = middle.gpus - snapshot.gpus(middle)
+    went = len(snapshot.evicted(stage.earlier.borrowers or SubmittedJobs({})))
     stage.cancel(middle, *claims.values())
-    stage.passed.claims = {}
+    stage.earlier.claims = {}
     if not done:
-        return broken(tried, some(lacking(scene, claims)))
+        return broken(tried, some(lacking(snapshot, claims)))
     if gone:
         return broken(tried, f"{counted(gone, 'job')} of {request.partition} were preempted while {first} held GPUs")
     return kept(tried, f"{counted(went, 'job')} of {first} were preempted, none of {request.partition}")
 
 
 def _try_speed(stage: Stage) -> Verdict:
-    if not stage.passed.waits and not stage.passed.reclaimed_each:
+    if not stage.earlier.waits and not stage.earlier.reclaimed_each:
         fill_with_borrowers(stage)
         lab = min(stage.expected.labs, key=lambda lab: lab.cap)
         claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
-        _, scene = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))
-        note_waits(stage, scene, claims.values())
-    waits = stage.passed.waits
+        _, snapshot = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))
+        note_waits(stage, snapshot, claims.values())
+    waits = stage.earlier.waits
     tried = f"{counted(len(waits), 'owner job')} at a full pool, from submission to start, less the grace time"
     if not waits:
         return broken(tried, "no owner job started")
@@ -199,14 +203,14 @@ def _try_array(stage: Stage) -> Verdict:
         return broken(tried, wrong)
     claims = claim(stage, {lab.name: [replace(request, count=number)]})
     together = stage.patience(number, evicts=True)
-    done, scene = reclaimed(stage, claims, together)
-    if not done and scene.running(claims[lab.name]):
-        done, scene = reached(stage, claims, number * (stage.grace + CYCLE + 5))
-    starts = sorted(job.start for job in scene.running(claims[lab.name]) if job.start)
+    done, snapshot = reclaimed(stage, claims, together)
+    if not done and snapshot.running(claims[lab.name]):
+        done, snapshot = reached(stage, claims, number * (stage.grace + CYCLE + 5))
+    starts = sorted(job.start for job in snapshot.running(claims[lab.name]) if job.start)
     stage.cancel(*claims.values())
-    stage.passed.claims = {}
+    stage.earlier.claims = {}
     if not done:
-        return broken(tried, some(lacking(scene, claims)))
+        return broken(tried, some(lacking(snapshot, claims)))
     apart = starts[-1] - starts[0]
     if apart <= (stage.grace + _SETTLES) * stage.twin.pace():
         return kept(tried, f"all started within {apart:.0f} s of each other")

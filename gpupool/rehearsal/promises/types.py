@@ -43,19 +43,24 @@ def _request(lab: Lab, more: tuple[str, ...]) -> JobRequest:
 def _try(stage: Stage) -> Verdict:
     stage.empty()
     asked = list(_requests(stage.expected))
-    sent = stage.send((request for request, _ in asked), _SEEN)
-    done, scene = stage.until(lambda scene: not scene.of(sent), stage.patience(len(asked)))
-    wrong = [f"{' '.join(request.more[1:])}: refused: {words}" for request, words in sent.refused]
+    submitted = stage.submit((request for request, _ in asked), _SEEN)
+    done, snapshot = stage.until(lambda snapshot: not snapshot.of(submitted), stage.patience(len(asked)))
+    wrong = [f"{' '.join(request.more[1:])}: refused: {words}" for request, words in submitted.refused]
     if not done:
-        wrong += [f"{' '.join(sent.requests[job.array].more[1:])} waits ({job.reason})" for job in scene.pending(sent)]
-        stage.cancel(sent)
+        wrong += [
+            f"{' '.join(submitted.requests[job.array].more[1:])} waits ({job.reason})"
+            for job in snapshot.pending(submitted)
+        ]
+        stage.cancel(submitted)
     listed = (
-        stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.requests)}").out if sent.requests else ""
+        stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(submitted.requests)}").out
+        if submitted.requests
+        else ""
     )
     where = dict(line.split("|") for line in listed.splitlines())
     nodes = {node.slurm_name: node for node in stage.expected.compute}
     types = {id(request): gpus for request, gpus in asked}
-    for number, request in sent.requests.items():
+    for number, request in submitted.requests.items():
         node = nodes.get(where.get(number, ""))
         if node and not set(types[id(request)]) & set(node.gpus):
             wrong.append(f"{' '.join(request.more[1:])} of {request.lab} ran on {node.name}")

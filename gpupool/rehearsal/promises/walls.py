@@ -9,7 +9,7 @@ from gpupool.cluster.units import format_duration
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict
-from gpupool.rehearsal.stage import CYCLE, Sent, Stage
+from gpupool.rehearsal.stage import CYCLE, Stage, SubmittedJobs
 from gpupool.rehearsal.twin.jobs import Job
 from gpupool.slurm import jobs, times
 
@@ -35,7 +35,7 @@ class _Case:
 def _cases(expected: Expected) -> Iterator[_Case]:
     """Yield each partition with its default QoS, and each QoS in one of the partitions with equal limits."""
     seen: list[object] = []
-    for partition in (*expected.owners, *expected.preemptable):
+    for partition in (*expected.owner_partitions, *expected.preemptable):
         times = (partition.entry.max_time, partition.default_time)
         alike = (times, partition.limits, partition.entry.qos, partition.entry.default_qos, partition.preemptable)
         others = () if alike in seen else tuple(expected.cluster.qos)
@@ -69,8 +69,8 @@ def _not_made_because(expected: Expected) -> str | None:
 
 def _try(stage: Stage) -> Verdict:
     cases = list(_cases(stage.expected))
-    plain = stage.send(replace(case.request, more=(*case.request.more, *case.named, "--hold")) for case in cases)
-    over = stage.send(
+    plain = stage.submit(replace(case.request, more=(*case.request.more, *case.named, "--hold")) for case in cases)
+    over = stage.submit(
         replace(case.request, more=(*case.request.more, f"--time={case.wall // _MINUTE + 1}")) for case in cases
     )
     shown = stage.twin.run(f"squeue -a -h -o '{_COLUMNS}'").out
@@ -83,10 +83,10 @@ def _try(stage: Stage) -> Verdict:
         limit = _seconds(limits.get(number, ""), partition.default_time or partition.entry.max_time)
         if limit != case.unasked:
             wrong.append(f"{_where(case)} ends after {limits.get(number)}, not {format_duration(case.unasked)}")
-    _, scene = stage.until(
-        lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.requests))
+    _, snapshot = stage.until(
+        lambda snapshot: all(_stopped(job) for job in snapshot.of(over)), stage.patience(len(over.requests))
     )
-    for job in scene.of(over):
+    for job in snapshot.of(over):
         if not _stopped(job):
             happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
             wrong.append(f"{_where(at[_key(over.requests[job.array])])}: a job with one minute beyond it {happened}")
@@ -125,13 +125,13 @@ WALLS = Promise(
 
 
 def _begin(stage: Stage) -> None:
-    stage.passed.timeout = _begin_timeout(stage)
+    stage.earlier.timeout = _begin_timeout(stage)
 
 
-def _begin_timeout(stage: Stage) -> Sent:
+def _begin_timeout(stage: Stage) -> SubmittedJobs:
     account, partition, user = _host(stage.expected)
     more = ("--time=1", "--mem=10M", f"--output={_ENDED}", f"--error={_ENDED}")
-    return stage.send([JobRequest(user.account, user.name, account, partition, gpus=0, more=more)])
+    return stage.submit([JobRequest(user.account, user.name, account, partition, gpus=0, more=more)])
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
@@ -142,7 +142,7 @@ def _host(expected: Expected) -> tuple[str, str, User]:
         return float("inf") if lab.group.mem is None else lab.group.mem - lab.cap * each
 
     def unlimited(lab: Lab) -> bool:
-        partition = next(partition for partition in expected.owners if partition.name == lab.partition)
+        partition = next(partition for partition in expected.owner_partitions if partition.name == lab.partition)
         allowance = expected.allowance(lab.members[0], partition, lab.name, None)
         return allowance.cpu is None and allowance.jobs is None
 
@@ -152,32 +152,36 @@ def _host(expected: Expected) -> tuple[str, str, User]:
     if expected.loans:
         loan = expected.loans[-1]
         return loan.account, loan.partition.name, next(expected.people(loan.partition))[0]
-    user, account = next(expected.people(expected.owners[0]))
-    return account, expected.owners[0].name, user
+    user, account = next(expected.people(expected.owner_partitions[0]))
+    return account, expected.owner_partitions[0].name, user
 
 
 def _try_timeout(stage: Stage) -> Verdict:
-    sent = stage.passed.timeout or _begin_timeout(stage)
+    submitted = stage.earlier.timeout or _begin_timeout(stage)
     tried = "a job with a time limit of one minute"
-    if sent.refused:
-        return broken(tried, f"it was refused: {sent.refused[0][1]}")
-    left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
-    stage.until(lambda scene: not scene.of(sent), max(2, left))
-    number = next(iter(sent.requests))
+    if submitted.refused:
+        return broken(tried, f"it was refused: {submitted.refused[0][1]}")
+    left = _MINUTE + 2 * CYCLE + 10 - (time.time() - submitted.at)
+    stage.until(lambda snapshot: not snapshot.of(submitted), max(2, left))
+    number = next(iter(submitted.requests))
     output = stage.twin.run(
         f"sacct -X -n -P -j {number} -o State,ElapsedRaw; cat {_ENDED.replace('%A', number)}; scancel {number}"
     ).out
     state, _, rest = output.partition("|")
     elapsed = rest.split("\n")[0]
     if state != "TIMEOUT":
-        return broken(tried, f"after {time.time() - sent.at:.0f} s it was {state.lower() or 'unknown'}")
+        return broken(tried, f"after {time.time() - submitted.at:.0f} s it was {state.lower() or 'unknown'}")
     message = "and its output says so" if "TIME LIMIT" in output else "but its output does not say why"
     happened = f"it ended after {elapsed} s, {message}"
     return kept(tried, happened) if "TIME LIMIT" in output else broken(tried, happened)
 
 
 def _can_run(expected: Expected) -> str | None:
-    return None if expected.owners and any(expected.people(expected.owners[0])) else "no user may run jobs for long"
+    return (
+        None
+        if expected.owner_partitions and any(expected.people(expected.owner_partitions[0]))
+        else "no user may run jobs for long"
+    )
 
 
 TIMEOUT = Promise(

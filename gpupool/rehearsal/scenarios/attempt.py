@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Verdict, broken, kept
 from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
 
 def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     """Execute the steps and return the verdict; stop at the first step whose expectation is not met."""
     stage.empty()
-    named: dict[str, Sent] = {}
-    last = Sent({})
+    named: dict[str, SubmittedJobs] = {}
+    last = SubmittedJobs({})
     asked: list[str] = []
     seen: list[str] = []
     for number, step in enumerate(steps, 1):
         if step.submit:
-            last = stage.send([_request(stage, step.submit)])
+            last = stage.submit([_request(stage, step.submit)])
             asked.append(f"{step.submit.user}: {counted(step.submit.count, 'job')} {step.submit.options}".strip())
             if step.submit.name:
                 named[step.submit.name] = last
         if step.expect:
-            sent = named[step.expect.of] if step.expect.of else last
-            true, happened = _comes_true(stage, step.expect, sent)
+            submitted = named[step.expect.of] if step.expect.of else last
+            true, happened = _comes_true(stage, step.expect, submitted)
             seen.append(happened)
             if not true:
                 return broken("; ".join(asked), f"step {number}: {happened}")
@@ -48,34 +48,34 @@ class Plain(JobRequest):
         return self.more
 
 
-def _comes_true(stage: Stage, expect: Expect, sent: Sent) -> tuple[bool, str]:
+def _comes_true(stage: Stage, expect: Expect, submitted: SubmittedJobs) -> tuple[bool, str]:
     if expect.refused is not None:
-        refusal = "; ".join(message for _, message in sent.refused)
+        refusal = "; ".join(message for _, message in submitted.refused)
         return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "sbatch accepted it"
-    if sent.refused:
-        return False, f"refused: {sent.refused[0][1]}"
+    if submitted.refused:
+        return False, f"refused: {submitted.refused[0][1]}"
 
-    def holds(scene: Scene) -> bool:
-        return _holds(scene, expect, sent)
+    def holds(snapshot: QueueSnapshot) -> bool:
+        return _holds(snapshot, expect, submitted)
 
-    true, scene = stage.until(holds, expect.within)
+    true, snapshot = stage.until(holds, expect.within)
     if true:
-        true, scene = stage.steady(holds, 1)
-    waits = scene.pending(sent)
-    again = [job for job in scene.of(sent) if job.restarts]
-    parts = [f"{len(scene.running(sent))} running"]
+        true, snapshot = stage.steady(holds, 1)
+    waits = snapshot.pending(submitted)
+    again = [job for job in snapshot.of(submitted) if job.restarts]
+    parts = [f"{len(snapshot.running(submitted))} running"]
     if waits:
-        parts.append(f"{len(waits)} pending ({scene.reasons(sent)})")
+        parts.append(f"{len(waits)} pending ({snapshot.reasons(submitted)})")
     if again:
         parts.append(f"{len(again)} requeued")
     return true, ", ".join(parts)
 
 
-def _holds(scene: Scene, expect: Expect, sent: Sent) -> bool:
-    waits = scene.pending(sent)
-    if expect.running is not None and len(scene.running(sent)) != expect.running:
+def _holds(snapshot: QueueSnapshot, expect: Expect, submitted: SubmittedJobs) -> bool:
+    waits = snapshot.pending(submitted)
+    if expect.running is not None and len(snapshot.running(submitted)) != expect.running:
         return False
-    if expect.requeued is not None and sum(job.restarts > 0 for job in scene.of(sent)) != expect.requeued:
+    if expect.requeued is not None and sum(job.restarts > 0 for job in snapshot.of(submitted)) != expect.requeued:
         return False
     if expect.pending is None:
         return True

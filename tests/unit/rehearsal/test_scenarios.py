@@ -10,7 +10,7 @@ from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.scenarios.attempt import _holds
 from gpupool.rehearsal.scenarios.data import Expect, Pending
 from gpupool.rehearsal.scenarios.promises import promises
-from gpupool.rehearsal.stage import Scene, Sent
+from gpupool.rehearsal.stage import QueueSnapshot, SubmittedJobs
 from gpupool.rehearsal.twin.jobs import Job
 
 EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
@@ -84,9 +84,15 @@ def job(number: str, state: str, reason: str = "None", restarts: int = 0) -> Job
     return Job(number, "u-vision1", "vision-lab", "short", "normal", state, reason, 1, 1, (), restarts, None, None)
 
 
-SENT = Sent({"7": JobRequest("vision-lab", "u-vision1", "vision-lab", "short", 3)})
-SCENE = Scene([job("7_1", "RUNNING"), job("7_2", "RUNNING", restarts=1), job("7_3", "PENDING", "QOSMaxGRESPerUser"),
-               job("8", "RUNNING")])  # fmt: skip
+SUBMITTED = SubmittedJobs({"7": JobRequest("vision-lab", "u-vision1", "vision-lab", "short", 3)})
+SNAPSHOT = QueueSnapshot(
+    [
+        job("7_1", "RUNNING"),
+        job("7_2", "RUNNING", restarts=1),
+        job("7_3", "PENDING", "QOSMaxGRESPerUser"),
+        job("8", "RUNNING"),
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -102,4 +108,4 @@ SCENE = Scene([job("7_1", "RUNNING"), job("7_2", "RUNNING", restarts=1), job("7_
     ],
 )
 def test_expectations_concern_submitted_jobs_only(expect: Expect, true: bool) -> None:
-    assert _holds(SCENE, expect, SENT) is true
+    assert _holds(SNAPSHOT, expect, SUBMITTED) is true

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpupool.rehearsal import stage
-from gpupool.rehearsal.stage import Scene, Stage
+from gpupool.rehearsal.stage import QueueSnapshot, Stage
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def gaps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: sum(found), sleep=found.append)
     monkeypatch.setattr(stage, "time", clock)
-    monkeypatch.setattr(Stage, "look", lambda _: Scene(()))
+    monkeypatch.setattr(Stage, "look", lambda _: QueueSnapshot(()))
     return found
 
 
@@ -26,7 +26,7 @@ def on_a_twin(pace: float) -> Stage:
 
 
 def test_checks_become_rarer_the_longer_they_wait(gaps: list[float]) -> None:
-    came, _ = on_a_twin(1).until(lambda scene: False, 100)
+    came, _ = on_a_twin(1).until(lambda snapshot: False, 100)
     assert not came
     assert gaps == sorted(gaps)
     assert (gaps[0], gaps[-1]) == (0.4, 3.0)
@@ -34,12 +34,12 @@ def test_checks_become_rarer_the_longer_they_wait(gaps: list[float]) -> None:
 
 
 def test_a_slow_machine_has_more_time(gaps: list[float]) -> None:
-    on_a_twin(3).until(lambda scene: False, 100)
+    on_a_twin(3).until(lambda snapshot: False, 100)
     assert 300 <= sum(gaps) <= 303
 
 
 def test_a_state_that_must_last_is_checked_often_until_the_end(gaps: list[float]) -> None:
-    stayed, _ = on_a_twin(1).steady(lambda scene: True, 60)
+    stayed, _ = on_a_twin(1).steady(lambda snapshot: True, 60)
     assert stayed
     assert {*gaps} == {0.4}
     assert sum(gaps) >= 60

@@ -17,7 +17,7 @@ HELD = replace(RUNNING, state="PENDING", reason="job requeued in held state", no
 @pytest.fixture
 def watch() -> Watch:
     cluster = SimpleNamespace(users={}, nodes={})
-    expected: Any = SimpleNamespace(owners=(OWNERS,), preemptable=(), cluster=cluster, pool=8)
+    expected: Any = SimpleNamespace(owner_partitions=(OWNERS,), preemptable=(), cluster=cluster, pool=8)
     return Watch(expected)
 
 
