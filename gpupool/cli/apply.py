@@ -8,7 +8,7 @@ from gpupool.cli.running import (
     announced_runner,
     applied,
     changes_in,
-    end_badly,
+    exit_if_failed,
     planned,
     run,
     show,
@@ -39,7 +39,7 @@ def command(
         show(stdout, report, diffs=False)
         style = "bold red" if report.failures else "bold green"
         stdout.print(f"{applied(report)} ({report.seconds:.1f} s)", style=style)
-    end_badly(report)
+    exit_if_failed(report)
 
 
 def _agreed(runner: DeployRunner, limit: str | None) -> bool:
@@ -49,6 +49,6 @@ def _agreed(runner: DeployRunner, limit: str | None) -> bool:
     report.ensure_not_interrupted()
     if not report.changed:
         stderr.print(planned(report), style="green" if report.ok else "bold red")
-        end_badly(report)
+        exit_if_failed(report)
         return False
     return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {runner.target.where}?", err=True)

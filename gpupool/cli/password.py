@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_runner, chosen, end_badly
+from gpupool.cli.running import announced_runner, chosen, exit_if_failed
 from gpupool.cli.screen import Inventory, Limit, OnOption, stderr
 from gpupool.terminal import styled
 
@@ -27,6 +27,6 @@ def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit
         stderr.print(f"{', '.join(done.kept)}: {user} has a password; --reset replaces it", style="yellow")
     for name, why in done.report.failures.items():
         stderr.print(styled((name, "red"), ": ", why))
-    end_badly(done.report)
+    exit_if_failed(done.report)
     if done.kept and not done.given:
         raise SystemExit(1)

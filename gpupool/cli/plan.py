@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpupool.cli import price
-from gpupool.cli.running import announced_runner, end_badly, planned, run, show, show_price
+from gpupool.cli.running import announced_runner, exit_if_failed, planned, run, show, show_price
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
@@ -28,6 +28,6 @@ def command(
         show(stdout, report, diffs=True)
         show_price(stdout, report)
         stdout.print(f"{planned(report)} ({report.seconds:.1f} s)", style="bold")
-    end_badly(report)
+    exit_if_failed(report)
     if report.changed:
         raise SystemExit(3)

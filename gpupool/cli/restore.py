@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_runner, end_badly
+from gpupool.cli.running import announced_runner, exit_if_failed
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.errors import UsageError
 from gpupool.run.runner import DeployRunner
@@ -68,7 +68,7 @@ def _restore(runner: DeployRunner, backup: str, aside: bool, as_json: bool) -> N
                 "run gpupool apply to bring its accounts up to date",
                 style="bold green",
             )
-    end_badly(report)
+    exit_if_failed(report)
 
 
 def _drill(target: Target, backup: str, slurm: Supported | None, as_json: bool) -> None:

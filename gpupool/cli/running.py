@@ -131,7 +131,7 @@ def applied(report: Report) -> str:
     return summary + passed_over(report.asleep)
 
 
-def end_badly(report: Report) -> None:
+def exit_if_failed(report: Report) -> None:
     """Raise KeyboardInterrupt if Ctrl-C stopped the run; exit with 1 if a node failed."""
     report.ensure_not_interrupted()
     if not report.ok:

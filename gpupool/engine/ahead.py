@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.script import END, Question, killed_after, whole
+from gpupool.facts.script import END, Question, complete_lines, killed_after
 
 #: Reads a whole script from standard input, then runs it: the script is too long for an argument.
 READ = 'eval "$(cat)"'
@@ -37,7 +37,7 @@ class Batch:
                 answers[-1].append(line)
         read: dict[str, list[str]] = {}
         for (_, questions), answer in zip(self._parts, answers[:-1], strict=False):
-            if (own := whole(answer)) is not None:
+            if (own := complete_lines(answer)) is not None:
                 read |= _divided(questions, own)
         return read
 

@@ -18,8 +18,8 @@ from typing import Any
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.association_rows import BadName, associations
-from gpupool.facts.look import Look
-from gpupool.facts.script import ask, whole
+from gpupool.facts.base import Fact
+from gpupool.facts.script import ask, complete_lines
 from gpupool.shell import shell_file
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
@@ -45,7 +45,7 @@ class AccountingState:
     forged: tuple[str, ...] = ()
 
 
-class Accounting(Look[AccountingState]):
+class Accounting(Fact[AccountingState]):
     """The entities of a cluster; `patience`: seconds to wait for a starting slurmdbd and for the TRES `awaited`."""
 
     def command(self, cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> StringCommand:
@@ -64,7 +64,7 @@ def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> 
 
 def read(output: str | Iterable[str]) -> AccountingState | None:
     """Return the state from the output of `ask_text`; None if the output is incomplete."""
-    lines = whole(output.removesuffix("\n").split("\n") if isinstance(output, str) else list(output))
+    lines = complete_lines(output.removesuffix("\n").split("\n") if isinstance(output, str) else list(output))
     return None if lines is None else _state(lines)
 
 

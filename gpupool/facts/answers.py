@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -19,7 +19,7 @@ class AnswersState:
     server: str
 
 
-class Answers(Look[AnswersState]):
+class Answers(Fact[AnswersState]):
     """The first of `servers` that accepts a connection at `port`; none is asked if `unit` is active.
 
     `patience`: the number of attempts, one per second.

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 from gpupool.unix import APPLY_LOCK, APPLY_LOG
@@ -46,7 +46,7 @@ class AppliedState:
     damaged: int = 0
 
 
-class Applies(Look[AppliedState]):
+class Applies(Fact[AppliedState]):
     """The whole log of a node."""
 
     def command(self) -> StringCommand:

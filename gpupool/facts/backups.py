@@ -6,7 +6,7 @@ from typing import Any
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -27,7 +27,7 @@ class BackupsState:
     restored: str = ""
 
 
-class Backups(Look[BackupsState]):
+class Backups(Fact[BackupsState]):
     """The backups, listed by the node's backup program, and the number of jobs in slurmdbd's database."""
 
     def command(self, program: str) -> StringCommand:

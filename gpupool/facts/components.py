@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -26,7 +26,7 @@ class Archive:
     key: str
 
 
-class Components(Look[list[Archive]]):
+class Components(Fact[list[Archive]]):
     """Debian's archives whose lists apt has read; sources in the file `without` are ignored."""
 
     def command(self, without: str) -> StringCommand:

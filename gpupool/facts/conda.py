@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -19,7 +19,7 @@ class CondaState:
     link: str
 
 
-class Installation(Look[CondaState]):
+class Installation(Fact[CondaState]):
     """The state of an installation's directory and of the link to it."""
 
     def command(self, directory: str, link: str) -> StringCommand:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -20,7 +20,7 @@ class DatabaseState:
     granted: bool = False
 
 
-class SocketDatabase(Look[DatabaseState]):
+class SocketDatabase(Fact[DatabaseState]):
     """The state of one database and its user."""
 
     def command(self, database: str, owner: str) -> StringCommand:

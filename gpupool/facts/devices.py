@@ -2,11 +2,11 @@
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 
-class Devices(Look[dict[str, tuple[int, int]]]):
+class Devices(Fact[dict[str, tuple[int, int]]]):
     """The numbers (major, minor) of the device files that exist, by path."""
 
     def command(self, paths: list[str]) -> StringCommand:

@@ -7,7 +7,7 @@ from importlib import resources
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -26,7 +26,7 @@ class ClientState:
     password: tuple[str, str] | None = None
 
 
-class Client(Look[ClientState]):
+class Client(Fact[ClientState]):
     """The parts of a node's configuration that use sssd."""
 
     def command(self, password: str) -> StringCommand:
@@ -53,7 +53,7 @@ class MembersState:
     away: str | None = None
 
 
-class Members(Look[MembersState]):
+class Members(Fact[MembersState]):
     """The members of groups of a directory. Names are unchecked and may contain any character."""
 
     def command(self, domain: str, groups: Sequence[str]) -> StringCommand:

@@ -2,11 +2,11 @@
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 
-class Containers(Look[dict[str, str]]):
+class Containers(Fact[dict[str, str]]):
     """The images of the running containers, by the container's name; none if dockerd does not run."""
 
     def command(self) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 from gpupool.slurm import nodes
@@ -30,7 +30,7 @@ class DriverState:
     users: tuple[str, ...] = ()
 
 
-class Driver(Look[DriverState]):
+class Driver(Fact[DriverState]):
     """The state of the GPU driver, in one command."""
 
     def command(self, node: str, packages: Sequence[str]) -> StringCommand:

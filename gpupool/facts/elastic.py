@@ -2,7 +2,7 @@
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 from gpupool.slurm import nodes
@@ -11,7 +11,7 @@ _LOOK = shell_file(__package__, "elastic.sh")
 _STATE = shell_file(__package__, "elastic_state.sh")
 
 
-class Stamps(Look[dict[str, str]]):
+class Stamps(Fact[dict[str, str]]):
     """The `Extra` of each node that has one, by the node's name in Slurm; empty if no slurmctld answers."""
 
     def command(self) -> StringCommand:
@@ -23,7 +23,7 @@ class Stamps(Look[dict[str, str]]):
         return {name: state.extra for name, state in nodes.read("\n".join(lines)).items() if state.extra}
 
 
-class OwnState(Look[list[str]]):
+class OwnState(Fact[list[str]]):
     """The flags of this node's state in Slurm; none if its slurmd does not run or no slurmctld answers."""
 
     def command(self, node: str) -> StringCommand:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -21,7 +21,7 @@ class ExportsState:
     named: dict[str, dict[str, frozenset[str]]]
 
 
-class Exports(Look[ExportsState]):
+class Exports(Fact[ExportsState]):
     """The export table and the files from which it was made, in one command."""
 
     def command(self) -> StringCommand:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
 
@@ -31,7 +31,7 @@ class PathState:
     text: str | None = None
 
 
-class Paths(Look[dict[str, PathState]]):
+class Paths(Fact[dict[str, PathState]]):
     """The state of all these paths, in one command; paths that do not exist are missing in the answer.
 
     `shown` has the wanted sha256 of each file whose text may be shown: its text is read only if the file differs.

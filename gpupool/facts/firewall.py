@@ -4,14 +4,14 @@ from ipaddress import ip_address
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 _CALLER = shell_file(__package__, "caller.sh")
 
 
-class Caller(Look[str]):
+class Caller(Fact[str]):
     """The client address of the engine's SSH connection; "" without SSH, if the node is this machine."""
 
     def command(self) -> StringCommand:
@@ -26,7 +26,7 @@ class Caller(Look[str]):
         return address
 
 
-class Emptied(Look[bool]):
+class Emptied(Fact[bool]):
     """Whether a table of family inet is missing although the unit that loads it is active."""
 
     def command(self, table: str, unit: str) -> StringCommand:

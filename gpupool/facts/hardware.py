@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.programs.gpus import answers
 from gpupool.shell import shell_file
@@ -36,7 +36,7 @@ class Machine:
     files: tuple[str, ...]
 
 
-class Hardware(Look[Machine]):
+class Hardware(Fact[Machine]):
     """The hardware of a machine, in one command."""
 
     def command(self) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -29,7 +29,7 @@ class HomeState:
     keys: tuple[str, ...] | None = ()
 
 
-class Homes(Look[dict[str, HomeState]]):
+class Homes(Fact[dict[str, HomeState]]):
     """The states of the home directories that exist, by path."""
 
     def command(self, paths: list[str]) -> StringCommand:

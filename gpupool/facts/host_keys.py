@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 ETC = "/etc/ssh"
@@ -29,7 +29,7 @@ done
 _OTHERS = 'if [ -f "$1" ] && [ ! -L "$1" ]; then head -c 16777216 -- "$1"; echo; fi'
 
 
-class HostKeys(Look[tuple[str, ...]]):
+class HostKeys(Fact[tuple[str, ...]]):
     """The node's own keys, each as "kind base64"."""
 
     def command(self) -> StringCommand:
@@ -41,7 +41,7 @@ class HostKeys(Look[tuple[str, ...]]):
         return _keys(line.split() for line in lines)
 
 
-class KnownHosts(Look[dict[str, tuple[str, ...]]]):
+class KnownHosts(Fact[dict[str, tuple[str, ...]]]):
     """The keys in the node's file of known hosts, by the first name of each line."""
 
     def command(self) -> StringCommand:

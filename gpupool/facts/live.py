@@ -2,7 +2,7 @@
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.node import service
 from gpupool.programs.drift.state import ARBITER, SlurmState, state_of
@@ -13,7 +13,7 @@ PATIENCE = 15  # seconds for each answer of slurmctld
 _LOOK = shell_file(__package__, "live.sh")
 
 
-class LiveSlurm(Look[SlurmState]):
+class LiveSlurm(Fact[SlurmState]):
     """The state of slurmctld and its file, in one command."""
 
     def command(self, path: str) -> StringCommand:

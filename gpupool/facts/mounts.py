@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 from gpupool.unix import UNITS
@@ -58,7 +58,7 @@ class MountState:
         return max(reversed(inside), key=lambda mount: len(mount.path), default=None)
 
 
-class Mounts(Look[MountState]):
+class Mounts(Fact[MountState]):
     """All mounts and the named mount units, in one command."""
 
     def command(self, units: Sequence[str] = ()) -> StringCommand:
@@ -92,7 +92,7 @@ class Mounts(Look[MountState]):
 _PROBE = shell_file(__package__, "mounts_alive.sh")
 
 
-class Alive(Look[dict[str, str | None]]):
+class Alive(Fact[dict[str, str | None]]):
     """Why each of these mounts (path: unit and seconds to wait) cannot be used, by path; "" if it can.
 
     None for a path without a mount or an automount.

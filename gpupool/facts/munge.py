@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 KEY = "/etc/munge/munge.key"
@@ -21,7 +21,7 @@ class KeyState:
     size: int = 0
 
 
-class MungeKey(Look[KeyState]):
+class MungeKey(Fact[KeyState]):
     """The state of a node's munge key."""
 
     def command(self) -> StringCommand:

@@ -2,11 +2,11 @@
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 
-class KernelName(Look[str]):
+class KernelName(Fact[str]):
     """The host name in the kernel."""
 
     def command(self) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -26,7 +26,7 @@ class PackageState:
     leftover: bool = False
 
 
-class Packages(Look[PackageState]):
+class Packages(Fact[PackageState]):
     """The state of the named packages, in one command."""
 
     def command(self, packages: Sequence[str]) -> StringCommand:
@@ -52,7 +52,7 @@ class FetchedState:
     sha256: str = ""
 
 
-class FetchedPackage(Look[FetchedState]):
+class FetchedPackage(Fact[FetchedState]):
     """A package that was downloaded from a URL; `folder` has the recorded sha256."""
 
     def command(self, package: str, folder: str) -> StringCommand:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -14,7 +14,7 @@ State = Literal["absent", "none", "first", "own"]
 _STATE = shell_file(__package__, "passwords.sh")
 
 
-class Password(Look[State]):
+class Password(Fact[State]):
     """The kind of password that a user has in the node's own files."""
 
     def command(self, user: str) -> StringCommand:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 from gpupool.slurm import jobs, nodes, partitions
@@ -47,7 +47,7 @@ class QueueState:
     jobs: tuple[Job, ...] = ()
 
 
-class Queue(Look[QueueState]):
+class Queue(Fact[QueueState]):
     """Partitions, nodes and jobs in one command, on any node that has slurm.conf."""
 
     def command(self) -> StringCommand:

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.facts.service import STAMPS
 from gpupool.shell import shell_file
@@ -23,7 +23,7 @@ class ReadFile:
     known: dict[str, str]
 
 
-class Reading(Look[dict[str, ReadFile]]):
+class Reading(Fact[dict[str, ReadFile]]):
     """The current texts of files and the texts that were kept for a unit, by path."""
 
     def command(self, unit: str, paths: Sequence[str]) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -31,7 +31,7 @@ class Entry:
         return self.put == self.now
 
 
-class Unwanted(Look[list[Entry]]):
+class Unwanted(Fact[list[Entry]]):
     """The entries of the record that are not among the wanted paths."""
 
     def command(self, wanted: Sequence[str]) -> StringCommand:

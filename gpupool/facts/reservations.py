@@ -9,8 +9,8 @@ from datetime import datetime
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
-from gpupool.facts.script import ask, whole
+from gpupool.facts.base import Fact
+from gpupool.facts.script import ask, complete_lines
 from gpupool.shell import shell_file
 from gpupool.slurm import reservations
 
@@ -54,7 +54,7 @@ class ReservationsState:
     trouble: str | None = None
 
 
-class Reservations(Look[ReservationsState]):
+class Reservations(Fact[ReservationsState]):
     """All reservations; slurmctld is not asked if none is `wanted` and gpupool has created none."""
 
     def command(self, wanted: bool) -> StringCommand:
@@ -73,7 +73,7 @@ def ask_text() -> str:
 
 def read(output: str) -> ReservationsState | None:
     """Return the state from the output of `ask_text`; None if the output is incomplete."""
-    lines = whole(output.splitlines())
+    lines = complete_lines(output.splitlines())
     return None if lines is None else _state(lines)
 
 

@@ -64,7 +64,7 @@ def limit_of(command: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def whole(output: list[str]) -> list[str] | None:
+def complete_lines(output: list[str]) -> list[str] | None:
     """Return the lines of the answer without its end mark; None if the answer is incomplete."""
     if not output or output[-1].strip() != END:
         return None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
 
@@ -44,7 +44,7 @@ class UnitState:
     files: dict[str, WatchedFile] = field(default_factory=dict)
 
 
-class Unit(Look[UnitState]):
+class Unit(Fact[UnitState]):
     """One unit and the files it reads, in one command."""
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
@@ -100,7 +100,7 @@ def _about(line: str) -> tuple[str, str]:
 _JOINT = Joint(_merged, _part)
 
 
-class UnitFiles(Look[dict[str, str]]):
+class UnitFiles(Fact[dict[str, str]]):
     """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), for units that exist.
 
     The state is read from the files: for a loaded unit, `systemctl show` may have an older one.

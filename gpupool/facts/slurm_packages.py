@@ -6,7 +6,7 @@ from typing import Any
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.packages import LOCK
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file, values
@@ -63,7 +63,7 @@ def release_of(version: str) -> str:
     return ".".join(version.partition(":")[2 if ":" in version else 0].split(".")[:2])
 
 
-class Slurm(Look[SlurmPackages]):
+class Slurm(Fact[SlurmPackages]):
     """Slurm's packages and daemons on one node, in one command."""
 
     def command(self, release: str) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -25,7 +25,7 @@ class SourceState:
     read: dict[str, str] = field(default_factory=dict)
 
 
-class Sources(Look[SourceState]):
+class Sources(Fact[SourceState]):
     """Sources and keys, in one command."""
 
     def command(self, paths: Sequence[str]) -> StringCommand:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -24,7 +24,7 @@ class FolderState:
     groups: tuple[int, ...] = ()
 
 
-class Folders(Look[dict[str, FolderState]]):
+class Folders(Fact[dict[str, FolderState]]):
     """The state of these paths, in one command; paths that do not exist are missing in the answer."""
 
     def command(self, paths: Sequence[str]) -> StringCommand:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
@@ -29,7 +29,7 @@ class SubordinateState:
     taken: tuple[int, ...]
 
 
-class Subordinate(Look[SubordinateState]):
+class Subordinate(Fact[SubordinateState]):
     """The ranges of a node, in one command."""
 
     def command(self) -> StringCommand:

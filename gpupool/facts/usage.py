@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 
 _LOOK = """
@@ -50,7 +50,7 @@ class UsageState:
     left: tuple[LeftDirectory, ...] = ()
 
 
-class Usage(Look[UsageState]):
+class Usage(Fact[UsageState]):
     """The report of the usage program in `home` with its `settings`."""
 
     def command(self, home: str, settings: str) -> StringCommand:

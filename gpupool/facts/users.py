@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file, values
 
@@ -46,7 +46,7 @@ class AccountState:
     set_ends: dict[str, int] = field(default_factory=dict)
 
 
-class Accounts(Look[AccountState]):
+class Accounts(Fact[AccountState]):
     """The users and groups with these names or numbers, in one command."""
 
     def command(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> StringCommand:

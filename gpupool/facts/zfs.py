@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.facts.zfs_disks import PoolsState, Property, disks_of, pools_of
 from gpupool.shell import shell_file
@@ -40,7 +40,7 @@ class DatasetsState:
     version: tuple[int, ...] = ()
 
 
-class Pools(Look[PoolsState]):
+class Pools(Fact[PoolsState]):
     """All imported pools and the contents of these disks, in one command; disks of imported pools are not read."""
 
     def command(self, disks: Sequence[str] = ()) -> StringCommand:
@@ -58,7 +58,7 @@ class Pools(Look[PoolsState]):
         )
 
 
-class Datasets(Look[DatasetsState]):
+class Datasets(Fact[DatasetsState]):
     """Datasets and volumes of all imported pools, in one command.
 
     Only `properties` are read, but all properties of the `named` ones. `users`: datasets of which the uses of users

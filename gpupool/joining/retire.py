@@ -109,7 +109,7 @@ class Retirement:
             stays = _stays(*cluster_and_node())
             departure.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
             files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
-            files.left(name="Files left behind", wanted=stays)
+            files.removed_at_end(name="Files left behind", wanted=stays)
 
         names = {node.name for node in self._leaving.nodes} & {node.name for node in self._leaving.before.nodes}
         report = self._commands.count(self._runner.deploy(leave, names, execute=True))

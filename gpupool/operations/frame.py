@@ -15,7 +15,7 @@ from pyinfra.api.arguments_typed import PyinfraOperation
 from pyinfra.api.command import PyinfraCommand
 from pyinfra.api.operation import operation as pyinfra_operation
 
-from gpupool.facts.look import Look
+from gpupool.facts.base import Fact
 from gpupool.facts.script import limit_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import REFUSED, refuse
@@ -55,7 +55,7 @@ def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
     return pyinfra_operation()(framed)
 
 
-def look(fact: type[Look[T]], what: str, **arguments: Any) -> T:
+def look(fact: type[Fact[T]], what: str, **arguments: Any) -> T:
     """Return the current host's answer to a fact; Refused, with the fact's time limit, if there is no answer.
 
     `what` names the answer in the message: "the exports".

@@ -17,8 +17,8 @@ from pyinfra.connectors.fake import FakeConnector
 from gpupool.engine.ahead import Batch
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts import service as service_facts
+from gpupool.facts.base import Fact
 from gpupool.facts.files import Paths
-from gpupool.facts.look import Look
 from gpupool.facts.record import RECORD
 from gpupool.facts.script import Question, ask
 from gpupool.facts.service import Unit
@@ -211,7 +211,7 @@ def test_an_answer_without_a_final_newline_spoils_no_other() -> None:
     assert answers({"cut": ask("printf x; exit 0"), "a": ask("echo a")}) == {}
 
 
-class Number(Look[int]):
+class Number(Fact[int]):
     """A number that differs each time it is read."""
 
     def command(self, file: str, of: str) -> Question:

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from gpupool.change import Aspect
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import blocked, difference, normal
-from gpupool.operations.accounting.removal import left
+from gpupool.operations.accounting.removal import kept_for_others
 from gpupool.operations.accounting.steps import Step, properties
 from gpupool.slurm.keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
@@ -279,7 +279,7 @@ def test_nothing_is_removed_below_an_account_that_another_system_manages() -> No
     assert now["users"]["tom"]["accounts"]["la"]["MaxSubmit"] == 7
     assert "eve" not in now["users"]
     assert set(now["qos"]) - {"normal"} == {"qc"}
-    assert left(now, goal) == ["account ld", "user tom in account ld", "user tom in account la"]
+    assert kept_for_others(now, goal) == ["account ld", "user tom in account ld", "user tom in account la"]
     assert difference(now, goal) == []
 
 
@@ -291,7 +291,7 @@ def test_where_another_system_manages_all_nothing_is_removed() -> None:
     now = slurmdbd.entities()
     assert set(now["accounts"]) == {"root", "la", "lc", "ld"}
     assert set(now["qos"]) >= {"qa", "qb", "qc"}
-    assert set(left(now, goal)) > {"account lc", "user eve in account lc", "QoS qb"}
+    assert set(kept_for_others(now, goal)) > {"account lc", "user eve in account lc", "QoS qb"}
     assert difference(now, goal) == []
 
 

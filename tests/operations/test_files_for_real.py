@@ -15,7 +15,7 @@ from pyinfra_testing.util import FakeHost, FakeState
 
 from gpupool.facts.files import Paths, PathState
 from gpupool.facts.record import RECORD
-from gpupool.operations.files import left, put, removed, sha256_of
+from gpupool.operations.files import put, removed, removed_at_end, sha256_of
 from gpupool.wanted import Directory, File
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU tools")
@@ -181,13 +181,13 @@ def test_files_that_leave_the_inventory_are_removed_from_the_node(tmp_path: Path
     apply(removed, wanted=[stays], keep_below="/etc/slurm")
     assert [path.name for path in tmp_path.iterdir()] == ["stays"]
     assert record.read_text() == f"{stays}\t{sha256_of('a')}\n"
-    assert scripts(removed, wanted=[stays], keep_below="/etc/slurm") == scripts(left, wanted=[stays]) == []
+    assert scripts(removed, wanted=[stays], keep_below="/etc/slurm") == scripts(removed_at_end, wanted=[stays]) == []
 
 
 def test_files_below_a_kept_directory_are_removed_last(tmp_path: Path) -> None:
     apply(files=[File(f"{tmp_path}/slurm/topology.conf", "a", **ME)])
     assert scripts(removed, wanted=[], keep_below=f"{tmp_path}/slurm") == []
-    apply(left, wanted=[])
+    apply(removed_at_end, wanted=[])
     assert list((tmp_path / "slurm").iterdir()) == []
 
 
@@ -204,7 +204,7 @@ def test_files_that_are_not_ours_are_kept_and_named(change: str, tmp_path: Path)
         path.unlink()
         path.mkdir()
     assert scripts(removed, wanted=[], keep_below="/etc/slurm") == []
-    ((script, stdin),) = scripts(left, wanted=[])
+    ((script, stdin),) = scripts(removed_at_end, wanted=[])
     done = run(script, stdin)
     assert done.returncode == 1
     why = "it replaced an existing file" if change == "replaced" else "it was changed since gpupool wrote it"

@@ -24,7 +24,7 @@ from gpupool.change import Change
 from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
 from gpupool.operations import diffs, files, service, upcoming
-from gpupool.operations.files import leaving
+from gpupool.operations.files import unwanted
 from gpupool.wanted import Mount, Pool, Roster, Vdev
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))
@@ -47,7 +47,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
     for fixed in (
         getattr(module, "_PRELUDE", "\0"),
         files._PRELUDE,
-        leaving.RECORDING,
+        unwanted.RECORDING,
         service._PRELUDE,
     ):  # some operations put files, or start a unit, as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")

@@ -85,7 +85,7 @@ def files(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> l
     monkeypatch.setattr(sources, "_PRELUDE", text)
     monkeypatch.setattr(fact, "STAMP", str(tmp_path / "apt-sources"))
     monkeypatch.setattr(components, "_LOOK", components._LOOK.replace("/etc/apt", f"{tmp_path}/etc"))
-    for module in (operations.files, operations.files.leaving):
+    for module in (operations.files, operations.files.unwanted):
         monkeypatch.setattr(module, "RECORDING", module.RECORDING.replace(RECORD, str(tmp_path / "record")))
     monkeypatch.setattr(operations.files, "_PRELUDE", operations.files._PRELUDE.replace(RECORD, f"{tmp_path}/record"))
     config = tmp_path / "apt.conf"

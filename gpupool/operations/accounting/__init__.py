@@ -21,7 +21,7 @@ from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
 from gpupool.operations.accounting.bad_names import removable, removal
 from gpupool.operations.accounting.difference import difference
-from gpupool.operations.accounting.removal import blocked, left
+from gpupool.operations.accounting.removal import blocked, kept_for_others
 from gpupool.operations.accounting.steps import Step, properties, script
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
@@ -95,7 +95,7 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         named = "; ".join(f"{name!r}: {why}" for name, why in list(unusable.items())[:_SHOWN])
         more = f"; and {len(unusable) - _SHOWN} more" if len(unusable) > _SHOWN else ""
         diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
-    if others := left(now, clean):
+    if others := kept_for_others(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
         diffs.note(f"left in slurmdbd, because another system manages it, too: {shown}")
     if kept := [each.item for each in state.bad_names if each not in doomed]:

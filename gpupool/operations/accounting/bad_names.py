@@ -6,14 +6,14 @@ from typing import Any
 
 from gpupool.facts.accounting import AccountingState
 from gpupool.facts.association_rows import BadName
-from gpupool.operations.accounting.removal import left_accounts
+from gpupool.operations.accounting.removal import accounts_of_others
 
 
 def removable(state: AccountingState, wanted: Mapping[str, Any]) -> list[BadName]:
     """Return the bad names that are removed: all but those in accounts that another system manages, too."""
-    if not wanted["exact"] or wanted["names"]:
+    if not wanted["exact"] or wanted["names_only"]:
         return []
-    spared = left_accounts(state.entities, wanted)
+    spared = accounts_of_others(state.entities, wanted)
     return [bad for bad in state.bad_names if bad.above not in spared]
 
 

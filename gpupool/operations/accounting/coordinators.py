@@ -17,7 +17,12 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
     for name, goal in goals.items():
-        if name not in now["elsewhere"] and name in shown and wanted["exact"] and name not in wanted["open"]:
+        if (
+            name not in now["elsewhere"]
+            and name in shown
+            and wanted["exact"]
+            and name not in wanted["also_managed_elsewhere"]
+        ):
             for user in sorted(shown[name] - goal):
                 gone.setdefault(user, []).append(name)
     inherited = {

@@ -66,7 +66,7 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
             below = Aspect(note=f"added below {parent}")
             steps.append(step(add, account, settings, f"account {account}", below, *differs))
             continue
-        if current["parent"] != parent and not wanted["names"]:
+        if current["parent"] != parent and not wanted["names_only"]:
             settings = [f"parent={parent}", *settings]
             differs = [Aspect(parent, current["parent"], "parent"), *differs]
         if settings:

@@ -69,14 +69,14 @@ def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
     """Return the QoS that are neither wanted nor used."""
     if not wanted["exact"] or set(now["cluster"]) - {wanted["cluster"]}:
         return set()
-    used = {qos for values in _left_values(now, wanted) for qos in (values["DefaultQOS"], *values["QOS"])}
+    used = {qos for values in _values_of_others(now, wanted) for qos in (values["DefaultQOS"], *values["QOS"])}
     return set(now["qos"]) - set(wanted["qos"]) - {"normal"} - used
 
 
-def left(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def kept_for_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Return the entities that are not in the inventory but kept for another system."""
-    accounts = set(now["accounts"]) - {"root"} if not wanted["exact"] else left_accounts(now, wanted)
-    if wanted["names"]:
+    accounts = set(now["accounts"]) - {"root"} if not wanted["exact"] else accounts_of_others(now, wanted)
+    if wanted["names_only"]:
         return []
     mine = {(user, account) for user, given in wanted["users"].items() for account in given["accounts"]}
     return [
@@ -91,17 +91,17 @@ def left(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def left_accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
+def accounts_of_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
     """Return the accounts that another system manages, too, and unwanted accounts below them."""
-    names = set(wanted["open"])
+    names = set(wanted["also_managed_elsewhere"])
     for name, _ in reversed(_children_first(now["accounts"])):
         if now["accounts"][name]["parent"] in names and name not in wanted["accounts"]:
             names.add(name)
     return names
 
 
-def _left_values(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    accounts = left_accounts(now, wanted)
+def _values_of_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    accounts = accounts_of_others(now, wanted)
     yield from (values for name, values in now["accounts"].items() if name in accounts)
     for current in now["users"].values():
         yield from (values for name, values in current["accounts"].items() if name in accounts)
@@ -110,7 +110,7 @@ def _left_values(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[
 def _strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Strays:
     if not wanted["exact"]:
         return _Strays({}, {}, {})
-    spared = left_accounts(now, wanted)
+    spared = accounts_of_others(now, wanted)
     members = _members(now, wanted, spared)
     accounts: dict[str, str | None] = {}
     for name, _ in _children_first(now["accounts"]):

@@ -23,8 +23,8 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
     clean: dict[str, Any] = {
         "cluster": wanted["cluster"],
         "exact": exact,
-        "open": sorted(open_),
-        "names": not limits,
+        "also_managed_elsewhere": sorted(open_),
+        "names_only": not limits,
         "qos": {},
         "accounts": {},
         "users": {},

@@ -15,14 +15,14 @@ from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.files import Paths, PathState
 from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
-from gpupool.operations.files.leaving import RECORDING, left, removed
+from gpupool.operations.files.unwanted import RECORDING, removed, removed_at_end
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.reading import KEEPING
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Directory, File
 
-__all__ = ["left", "put", "removed", "sha256_of"]
+__all__ = ["put", "removed", "removed_at_end", "sha256_of"]
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
 _PRELUDE = RECORDING + shell_file(__package__, "files.sh")

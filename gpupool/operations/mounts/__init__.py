@@ -11,7 +11,7 @@ from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mount
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import sha256_of
-from gpupool.operations.files.leaving import RECORDING
+from gpupool.operations.files.unwanted import RECORDING
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.mounts.options import fixed, remountable
 from gpupool.operations.refusal import failure

@@ -4,17 +4,17 @@ from typing import TypeVar
 
 from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import whole
+from gpupool.facts.script import complete_lines
 
 T = TypeVar("T")
 
 
-class Look(FactBase[T | None]):
+class Fact(FactBase[T | None]):
     """A fact from one `ask`; None if the node did not answer or the answer is incomplete."""
 
     def process(self, output: list[str]) -> T | None:
         """Read the answer if it is complete."""
-        lines = whole(output)
+        lines = complete_lines(output)
         return None if lines is None else self.read(lines)
 
     def read(self, lines: list[str]) -> T:

@@ -28,15 +28,15 @@ def removed(wanted: list[str], keep_below: str) -> Commands:
 
     Timers and services are stopped first; mounts are kept until the next boot.
 
-    Files that a user or an admin has changed are kept, and so are files below the directory `keep_below`: `left`
-    handles these at the end of the run.
+    Files that a user or an admin has changed are kept, and so are files below the directory `keep_below`:
+    `removed_at_end` handles these at the end of the run.
     """
     entries = look(Unwanted, RECORD, wanted=wanted)
     yield from _remove([entry for entry in entries if not entry.path.startswith(f"{keep_below}/")])
 
 
 @operation
-def left(wanted: list[str]) -> Commands:
+def removed_at_end(wanted: list[str]) -> Commands:
     """Remove the remaining unwanted files; fail if one is not as gpupool put it. Call it last."""
     entries = look(Unwanted, RECORD, wanted=wanted)
     if not executing():  # without the files that `removed` would have removed
