@@ -37,13 +37,13 @@ def command(
     seen = drift(runner, plan, names)
     if metrics:
         looked = [node.name for node in target.nodes if node.name in names]
-        write(metrics, metrics_text(seen.differences, looked, seen.trouble, time.time()))
+        write(metrics, metrics_text(seen.differences, looked, seen.unread, time.time()))
     if as_json:
         print_json({
-            "ok": not seen.trouble,
+            "ok": not seen.unread,
             "drift": bool(seen.differences),
             "asleep": list(plan.asleep),
-            "trouble": seen.trouble,
+            "trouble": seen.unread,
             "differences": [difference.as_dict() for difference in seen.differences],
         })  # fmt: skip
     else:
@@ -60,13 +60,13 @@ def command(
             stdout.whole(table)
             if more := len(seen.differences[_MOST:]):
                 stdout.print(f"and {more} more; --json lists all of them", style="dim")
-        for name, why in seen.trouble.items():
+        for name, why in seen.unread.items():
             stdout.print(styled((name, "red"), ": ", why))
         nodes = counted(len(names), "node")
         outcome = f"{counted(len(seen.differences), 'difference')}" if seen.differences else "no drift"
-        failed = f", {len(seen.trouble)} failed" if seen.trouble else ""
+        failed = f", {len(seen.unread)} failed" if seen.unread else ""
         stdout.print(f"{nodes}: {outcome}{failed}{passed_over(plan.asleep)}", style="bold")
-    if seen.trouble:
+    if seen.unread:
         raise SystemExit(1)
     if seen.differences:
         raise SystemExit(3)

@@ -36,9 +36,9 @@ def command(
     seen = history(runner, chosen(runner.target, limit), after)
     if as_json:
         print_json({
-            "ok": not seen.trouble,
+            "ok": not seen.unread,
             "asleep": list(seen.asleep),
-            "trouble": dict(seen.trouble),
+            "trouble": dict(seen.unread),
             "runs": [
                 {"run": run.first.run, "nodes": {name: asdict(record) for name, record in run.nodes.items()}}
                 for run in seen.runs
@@ -48,10 +48,10 @@ def command(
         _show(seen.runs, long)
         for name, count in seen.damaged.items():
             stdout.print(styled((name, "yellow"), f": {counted(count, 'line')} of its log cannot be read"))
-        for name, why in seen.trouble.items():
+        for name, why in seen.unread.items():
             stdout.print(styled((name, "red"), ": ", why))
         stdout.print(f"{counted(len(seen.runs), 'run')}{passed_over(seen.asleep)}", style="bold")
-    if seen.trouble:
+    if seen.unread:
         raise SystemExit(1)
 
 

@@ -22,26 +22,26 @@ _NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
 
 @dataclass(frozen=True)
 class Drift:
-    """All differences in inventory order; `trouble` has the reason for each node that could not be read."""
+    """All differences in inventory order; `unread` has the reason for each node that could not be read."""
 
     differences: tuple[Difference, ...]
-    trouble: Mapping[str, str]
+    unread: Mapping[str, str]
 
 
 def drift(runner: DeployRunner, plan: Report, names: Collection[str]) -> Drift:
     """Return the differences of the nodes in `names`; `plan` is the plan of these nodes."""
     target = runner.target
-    trouble = dict(plan.failures)
+    unread = dict(plan.failures)
     differences = {
         name: list(rows.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
     }
-    states, devices = _live(runner, {name for name in names if name not in trouble}, trouble)
+    states, devices = _live(runner, {name for name in names if name not in unread}, unread)
     for node in target.nodes:
         if node.name in devices and node.name in differences:
             differences[node.name] += _hardware(node, differences[node.name], devices[node.name])
     for name, state in states.items():
         if state.trouble:
-            trouble[name] = f"slurmctld does not answer: {state.trouble}"
+            unread[name] = f"slurmctld does not answer: {state.trouble}"
         of_slurm = _slurm(target, name, state)
         # these rows compare slurm.conf key by key, so they replace the plan's row, unless only a comment differs
         if any(row.inventory != row.file for row in of_slurm) and name in differences:
@@ -50,7 +50,7 @@ def drift(runner: DeployRunner, plan: Report, names: Collection[str]) -> Drift:
             if row.node in differences:
                 differences[row.node].append(row)
     ordered = (row for node in target.nodes for row in differences.get(node.name, ()))
-    return Drift(tuple(ordered), trouble)
+    return Drift(tuple(ordered), unread)
 
 
 def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Difference]:
@@ -61,16 +61,16 @@ def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Differe
 
 
 def _live(
-    runner: DeployRunner, names: Collection[str], trouble: dict[str, str]
+    runner: DeployRunner, names: Collection[str], unread: dict[str, str]
 ) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
-    """Return slurmctld's state, read on the first controller without trouble, and the GPU device files of the nodes."""
+    """Return slurmctld's state, read on the first controller that answered, and the nodes' GPU device files."""
     from gpupool.engine.current import cluster_and_node
     from gpupool.facts.devices import Devices
     from gpupool.facts.live import LiveSlurm
     from gpupool.operations.frame import look
 
     target = runner.target
-    controller = next((node.name for node in target.cluster.controllers if node.name not in trouble), None)
+    controller = next((node.name for node in target.cluster.controllers if node.name not in unread), None)
     states: dict[str, SlurmState] = {}
     devices: dict[str, Collection[str]] = {}
 
@@ -86,7 +86,7 @@ def _live(
     if asked:
         done = runner.deploy(ask, asked, execute=False)
         done.ensure_not_interrupted()
-        trouble.update(done.failures)
+        unread.update(done.failures)
     return states, devices
 
 

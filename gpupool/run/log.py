@@ -39,7 +39,7 @@ class History:
 
     runs: tuple[Run, ...]
     damaged: Mapping[str, int]
-    trouble: Mapping[str, str]
+    unread: Mapping[str, str]
     asleep: tuple[str, ...]
 
 
