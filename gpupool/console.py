@@ -22,7 +22,7 @@ class LiteralConsole(Console):
         """Return the text that is printed for a string; rich calls this for each string."""
         return super().render_str(plain(text), **{**options, "markup": False, "emoji": False})
 
-    def whole(self, table: Table) -> None:
+    def print_table(self, table: Table) -> None:
         """Print a table at its full width: rich would cut it at the terminal's width, or at 80 columns in a pipe."""
         room = self.options.update(width=_WIDEST)
         width = self.measure(table, options=room).maximum

@@ -58,9 +58,9 @@ class Screen:
         """Print like Rich's `Console.print`, but strings literally."""
         self.console.print(*parts, **options)
 
-    def whole(self, table: "Table") -> None:
+    def print_table(self, table: "Table") -> None:
         """Print a table at its full width."""
-        self.console.whole(table)
+        self.console.print_table(table)
 
     def status(self, text: "str | Text") -> "Status":
         """Return a status line that is shown while its `with` block runs."""

@@ -57,7 +57,7 @@ def command(
             for difference in seen.differences[:_MOST]:
                 columns = (_short(column) for column in (difference.inventory, difference.file, difference.live))
                 table.add_row(difference.node, difference.what, *columns, difference.then)
-            stdout.whole(table)
+            stdout.print_table(table)
             if more := len(seen.differences[_MOST:]):
                 stdout.print(f"and {more} more; --json lists all of them", style="dim")
         for name, why in seen.unread.items():

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def runner_and_original(inventory: Path, on: str, command: str) -> "tuple[DeployRunner, Original]":
     """Load an inventory, print its target, and return its `DeployRunner` and the text of the inventory, for edits."""
-    from gpupool.joining.written import opened
+    from gpupool.joining.written import read_original
 
-    original = opened(inventory)
+    original = read_original(inventory)
     return DeployRunner(target_of(original.cluster, inventory, on), command, stderr).announced(), original
 
 

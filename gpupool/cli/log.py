@@ -80,7 +80,7 @@ def _show(runs: Sequence[Run], long: bool) -> None:
         for run in runs:
             table.add_row(*_row(run))
         if runs:
-            stdout.whole(table)
+            stdout.print_table(table)
         return
     for run in runs:
         stdout.print(styled(("  ".join(filter(None, _row(run))), "bold")))

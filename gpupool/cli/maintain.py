@@ -64,14 +64,14 @@ def command(
     patience = _seconds(wait)
     runner.load()
     from gpupool.upkeep.choice import chosen
-    from gpupool.upkeep.engaged import engaged
+    from gpupool.upkeep.controllers import locked_controllers
     from gpupool.upkeep.maintain import Maintenance
     from gpupool.upkeep.prepare import prepare
     from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
     selected = chosen(runner.target, nodes)
     options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
-    with engaged(runner) as (controller, hold):
+    with locked_controllers(runner) as (controller, hold):
         ready = prepare(controller, runner, selected, options)
         _show_before(ready, options)
         work = [step for step in ready.progress.values() if step.phase == "waiting"]
@@ -116,7 +116,7 @@ def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:
     for share in ready.shares:
         if share.lab:
             table.add_row(share.account, f"{share.owned} {share.unit}", str(ready.lacking[share.account]))
-    stderr.whole(table)
+    stderr.print_table(table)
 
 
 def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:

@@ -15,11 +15,11 @@ Reset = Annotated[bool, typer.Option("--reset", help="Also replace a password th
 def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit = None, on: OnOption = "auto") -> None:
     """Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user already has a
     password."""
-    from gpupool.run.password import ensure_first_password, give
+    from gpupool.run.password import create_password, ensure_first_password
 
     runner = announced_runner(inventory, on, "password")
     ensure_first_password(runner.target.cluster, user)
-    done = give(runner, user, chosen(runner.target, limit), reset=reset)
+    done = create_password(runner, user, chosen(runner.target, limit), reset=reset)
     if done.given:
         print(done.password)
         stderr.print(f"{user} has to change it at the first login on {', '.join(done.given)}. It is shown only now.")

@@ -75,7 +75,7 @@ def _count_changes(console: Screen, report: Report) -> None:
             counts[name] = counts.get(name, 0) + 1
     for step, counts in counts_by_step.items():
         table.add_row(step, shortened(counts), str(sum(counts.values())))
-    console.whole(table)
+    console.print_table(table)
     console.print("--json lists all of them", style="dim")
 
 

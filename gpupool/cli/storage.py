@@ -84,7 +84,7 @@ def _show(usage: "UsageReport", large: "list[Used]", least: int) -> None:
         table.columns[0].justify = "right"
         for directory in large:
             table.add_row(directory.size, directory.updated, directory.owner, directory.account or "", directory.path)
-        stdout.whole(table)
+        stdout.print_table(table)
     for left in usage.uncounted:
         stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")
     for where, why in usage.trouble.items():

@@ -41,10 +41,10 @@ def command(
     runner.load()
     from gpupool.upgrade.prepare import prepare
     from gpupool.upgrade.run import Upgrade
-    from gpupool.upkeep.engaged import engaged
+    from gpupool.upkeep.controllers import locked_controllers
 
     release = runner.target.cluster.slurm.version
-    with engaged(runner) as (controller, hold):
+    with locked_controllers(runner) as (controller, hold):
         ready = prepare(controller, runner)
         if not ready.report.changed:
             what = "nothing to upgrade"

@@ -78,7 +78,7 @@ def prepare(
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:
             raise GpupoolError("\n".join([*wrong, "nothing was changed"]))
-        write = written.renewed if replace else written.joined
+        write = written.renewed if replace else written.with_nodes
         fresh = {name: address for name, address in addresses.items() if replace or name not in known}
         made = write(original, fresh, {name: choices[name] for name in fresh})
         after = target_of(made.cluster, original.inventory, on)

@@ -62,7 +62,7 @@ def prepare(target: Target, original: Original, selector: str, *, on: str) -> Le
         raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be retired")
     if elastic := [node.name for node in nodes if node.elastic]:
         raise UsageError(f"{', '.join(elastic)}: an elastic node cannot be retired; remove its entry and apply")
-    made = written.left(original, names)
+    made = written.without_nodes(original, names)
     after = target_of(made.cluster, original.inventory, on)
     return Leaving(target, after, made.draft, nodes, concerned(cluster, after.cluster))
 

@@ -47,7 +47,7 @@ class Written:
     cluster: Cluster
 
 
-def opened(inventory: Path) -> Original:
+def read_original(inventory: Path) -> Original:
     """Finish the edit of a command that was killed, then load an inventory; BadInventoryError with every error."""
     finish(inventory)
     loaded = examine(inventory)
@@ -56,7 +56,7 @@ def opened(inventory: Path) -> Original:
     return Original(inventory, loaded.cluster, loaded.site, loaded.data)
 
 
-def joined(original: Original, addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> Written:
+def with_nodes(original: Original, addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> Written:
     """Return the inventory with entries for new nodes; nodes that differ only in name and address share an entry.
 
     Without nodes, the inventory stays unchanged.
@@ -69,7 +69,7 @@ def joined(original: Original, addresses: Mapping[str, str], choices: Mapping[st
     return _written(made, original, choices)
 
 
-def left(original: Original, names: Sequence[str]) -> Written:
+def without_nodes(original: Original, names: Sequence[str]) -> Written:
     """Return the inventory without the entries of these nodes, and without their names in lists of nodes."""
     made = draft(original.inventory)
     for name in names:

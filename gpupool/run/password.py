@@ -15,7 +15,7 @@ _CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True)
-class Given:
+class CreatedPassword:
     """A password, the nodes that have it now (`given`), and the nodes where the user kept another one (`kept`)."""
 
     password: str
@@ -38,7 +38,7 @@ def ensure_first_password(cluster: Cluster, user: str) -> None:
         raise UsageError(f"{user} has no first password in the inventory: set first_password: must_change")
 
 
-def give(runner: DeployRunner, user: str, names: Collection[str] | None, *, reset: bool) -> Given:
+def create_password(runner: DeployRunner, user: str, names: Collection[str] | None, *, reset: bool) -> CreatedPassword:
     """Create a user's first password on the nodes (among `names`) where users log in without a job.
 
     `reset` replaces a password that the user has set, too. UsageError without such a node.
@@ -59,4 +59,4 @@ def give(runner: DeployRunner, user: str, names: Collection[str] | None, *, rese
     report = runner.deploy(steps, logins, execute=True)
     given = tuple(name for name, host in report.hosts.items() if host.changes and name not in report.failures)
     kept = tuple(name for name in report.hosts if name not in (*given, *report.failures))
-    return Given(password, given, kept, report)
+    return CreatedPassword(password, given, kept, report)

@@ -67,7 +67,7 @@ class Site:
     ) -> Prepared:
         words = asked or (NEW, ADDRESS)
         options, person = MachineOptions(hardware, None, network), Person(agrees)
-        original = written.opened(self.folder)
+        original = written.read_original(self.folder)
         return prepare(self.fake, self.runner, original, words, options, on="nodes", replace=replaces, person=person)
 
     def onboard(self, *asked: str, network: int | None = None, replaces: bool = False) -> Onboarded:

@@ -44,7 +44,7 @@ def test_cells_of_a_table_are_not_markup() -> None:
     table = Table("a", box=None, title="[/t]")
     table.add_row(ODD + ORDERS)
     Screen(file=out, width=400).print(table)
-    Screen(file=out, width=20).whole(table)
+    Screen(file=out, width=20).print_table(table)
     assert out.getvalue().count(ODD + SHOWN) == 2
     assert out.getvalue().count("[/t]") == 2
 

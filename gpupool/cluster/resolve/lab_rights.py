@@ -37,7 +37,7 @@ class LabRights:
     @classmethod
     def of(cls, site: Site) -> "LabRights":
         """Return the LabRights of a site, the same object for every check."""
-        kept = site.kept.setdefault(cls, cls(site))
+        kept = site.shared_results.setdefault(cls, cls(site))
         assert isinstance(kept, cls)
         return kept
 

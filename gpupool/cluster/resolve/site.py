@@ -24,7 +24,7 @@ class Site:
     attached: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def kept(self) -> dict[object, object]:
+    def shared_results(self) -> dict[object, object]:
         """Results that several checks share."""
         return {}
 

@@ -28,7 +28,7 @@ from gpupool.remote import controller as remote
 from gpupool.remote.lock import whoami
 from gpupool.run.runner import SITE
 from gpupool.target import Target
-from gpupool.upkeep import engaged
+from gpupool.upkeep import controllers
 
 BACKUP = (
     "scheduler:",
@@ -116,8 +116,8 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
         yield controller
 
     monkeypatch.setattr(remote, "reach", reach)
-    monkeypatch.setattr(engaged, "reach", reach)
-    monkeypatch.setattr(engaged, "locked", lambda _: nullcontext(SimpleNamespace(ensure=lambda: None)))
+    monkeypatch.setattr(controllers, "reach", reach)
+    monkeypatch.setattr(controllers, "locked", lambda _: nullcontext(SimpleNamespace(ensure=lambda: None)))
     monkeypatch.setattr(prepare, "probe", lambda _, reached, __: dict.fromkeys(reached, BOX))
     monkeypatch.setattr(host_key, "scan", lambda *_: ("ssh-ed25519 key",))
     monkeypatch.setattr(host_key, "fingerprint", lambda _: "SHA256:known")

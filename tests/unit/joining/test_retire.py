@@ -10,7 +10,7 @@ from gpupool.joining.host_key import pin, pinned
 
 
 def leave(site: Site, *selector: str) -> retire.Retired:
-    leaving = retire.prepare(site.target, written.opened(site.folder), ",".join(selector), on="nodes")
+    leaving = retire.prepare(site.target, written.read_original(site.folder), ",".join(selector), on="nodes")
     return retire.Retirement(site.fake, site.runner, site.notes, leaving).run()
 
 

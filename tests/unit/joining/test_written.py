@@ -33,28 +33,34 @@ def text(site: Path) -> str:
 
 def test_identical_nodes_share_an_entry_and_leave_no_trace(site: Path) -> None:
     before = text(site)
-    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    made = written.with_nodes(written.read_original(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
     assert text(site) == before
     made.draft.write()
     entry = '- {name: "gpu-[3-4]", address: "10.90.2.[3-4]", roles: [compute], hardware: box, gpus: {a40: 8}}'
     assert entry in text(site)
     assert "totals: {gpus: 32, cpus: 256}" in text(site)
-    written.left(written.opened(site), list(NEW)).draft.write()
+    written.without_nodes(written.read_original(site), list(NEW)).draft.write()
     assert text(site) == before
 
 
 def test_new_hardware_is_written_after_the_others(site: Path) -> None:
-    made = written.joined(
-        written.opened(site), {"new": "10.90.2.9"}, {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})}
+    made = written.with_nodes(
+        written.read_original(site),
+        {"new": "10.90.2.9"},
+        {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})},
     )
     assert made.cluster.nodes["new"].memory == 16000
 
 
 def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
-    made = written.renewed(written.opened(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})})
+    made = written.renewed(
+        written.read_original(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})}
+    )
     assert not made.draft.changed
     tall = {"cpus": 128, "real_memory": "515000M", "gpu_slots": 8, "cpus_kept_per_gpu": 6}
-    made = written.renewed(written.opened(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("tall", tall, {"a40": 8})})
+    made = written.renewed(
+        written.read_original(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("tall", tall, {"a40": 8})}
+    )
     assert {name: node.cpus for name, node in made.cluster.nodes.items() if node.gpus} == {
         "gpu-1": 64,
         "gpu-2": 128,
@@ -63,7 +69,7 @@ def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
 
 def test_a_node_is_not_retired_if_a_lab_would_own_more_than_the_rest(site: Path) -> None:
     with pytest.raises(BadInventoryError, match="GPUs"):
-        written.left(written.opened(site), ["gpu-1"])
+        written.without_nodes(written.read_original(site), ["gpu-1"])
 
 
 def test_an_interrupted_write_is_completed_by_the_next_command(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +78,7 @@ def test_an_interrupted_write_is_completed_by_the_next_command(site: Path, monke
     parts = whole.read_text().partition("gpu_types:")
     whole.write_text(parts[0])
     nodes.write_text(parts[1] + parts[2])
-    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    made = written.with_nodes(written.read_original(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
     assert len(made.draft.changed) == 2
     put = files._put
 
@@ -87,12 +93,12 @@ def test_an_interrupted_write_is_completed_by_the_next_command(site: Path, monke
     monkeypatch.undo()
     with pytest.raises(BadInventoryError):
         load(site)
-    assert {*NEW} <= {*written.opened(site).addresses}
+    assert {*NEW} <= {*written.read_original(site).addresses}
     assert sorted(path.suffix for path in site.iterdir()) == [".yml"] * len(list(site.glob("*.yml")))
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> None:
-    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    made = written.with_nodes(written.read_original(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
     file = next(iter(made.draft.changed))
     file.write_text(file.read_text() + "# mine\n")
     with pytest.raises(GpupoolError, match="was changed meanwhile"):
@@ -100,8 +106,8 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> Non
 
 
 def test_a_new_node_changes_only_controllers_and_servers_that_export_to_addresses(site: Path) -> None:
-    before = written.opened(site)
-    after = written.joined(before, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))).cluster
+    before = written.read_original(site)
+    after = written.with_nodes(before, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))).cluster
     assert concerned(before.cluster, after) == ("ctl",)
     assert later(before.cluster, after, {"ctl", *NEW}) == {"/etc/hosts": 2}
 
@@ -117,23 +123,23 @@ def test_an_inventory_is_loaded_once_and_each_changed_text_once_more(
 
     real = cluster_load.read
     monkeypatch.setattr(cluster_load, "read", read)
-    original = written.opened(site)
+    original = written.read_original(site)
     choice = Choice("box", None, {"a40": 8})
-    written.joined(original, NEW, dict.fromkeys(NEW, choice))
+    written.with_nodes(original, NEW, dict.fromkeys(NEW, choice))
     assert loads == [False, True]
     written.renewed(original, {"gpu-2": "10.90.2.2"}, {"gpu-2": choice})
-    written.joined(original, {}, {})
+    written.with_nodes(original, {}, {})
     assert loads == [False, True], "nothing changes, and nothing is read"
 
 
 def test_servers_whose_exports_have_the_nodes_address_are_changed(tmp_path: Path) -> None:
     site = copied(STORED, tmp_path / "stored")
-    original = written.opened(site)
+    original = written.read_original(site)
     like = original.cluster.having("compute")[0]
     choice = Choice(original.entries[like.name].hardware, None, dict(like.gpus))
     network = ip_network(original.cluster.entry.network)
     new = {"new-1": str(network.broadcast_address - 9)}
-    after = written.joined(original, new, {"new-1": choice}).cluster
+    after = written.with_nodes(original, new, {"new-1": choice}).cluster
     servers = {
         name
         for name in {mount.server for mount in original.cluster.mounts} & {*original.cluster.nodes}
@@ -147,5 +153,5 @@ def test_servers_whose_exports_have_the_nodes_address_are_changed(tmp_path: Path
 
 def test_nodes_with_other_gpus_have_separate_entries(site: Path) -> None:
     choices = {"gpu-3": Choice("box", None, {"a40": 8}), "gpu-4": Choice("box", None, {"a40": 4})}
-    made = written.joined(written.opened(site), NEW, choices)
+    made = written.with_nodes(written.read_original(site), NEW, choices)
     assert {name: made.cluster.nodes[name].gpu_count for name in NEW} == {"gpu-3": 8, "gpu-4": 4}

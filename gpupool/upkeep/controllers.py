@@ -9,7 +9,7 @@ from gpupool.upkeep.hold import Hold, locked
 
 
 @contextmanager
-def engaged(runner: DeployRunner) -> Iterator[tuple[Controller, Hold]]:
+def locked_controllers(runner: DeployRunner) -> Iterator[tuple[Controller, Hold]]:
     """Yield the connection to the controllers and the lock; GpupoolError if another maintenance or upgrade holds it."""
     runner.load()
     with reach(runner.target) as controller, locked(controller) as hold:
