@@ -104,9 +104,30 @@ def test_files_that_a_user_leaves_are_removed_with_the_last_job_on_the_node(idle
     assert left(HAYS) == before[HAYS]
     assert idle.out(HEAD, "cat thesis", KIRA) == "kept"
     assert idle.run(NODE, "test -e /etc/passwd").returncode == 0
-    log = idle.out(NODE, "journalctl -q -o cat -t gpupool-epilog | tail -n 1")
-    assert f"job {jobs[1]}: user " in log
-    assert "/dev/shm/u-kira1-torch" in log
+
+    def log() -> str:
+        return idle.out(NODE, "journalctl -q -o cat -t gpupool-epilog | tail -n 1")
+
+    until(lambda: f"job {jobs[1]}: user " in log(), "the epilog has logged the removal", log)
+    assert "/dev/shm/u-kira1-torch" in log()
+
+
+def test_a_node_starts_jobs_while_files_of_an_ended_job_are_removed(idle: Testbed) -> None:
+    """Millions of files would keep the node completing; here, the removal waits for a lock of the test."""
+    lock = f"/run/gpupool/removal.{idle.out(NODE, f'id -u {KIRA}')}.lock"
+    job = idle.submit(KIRA, ON_NODE, "touch /dev/shm/left; sleep 600")
+    idle.wait_for(job, "RUNNING")
+    until(lambda: idle.run(NODE, "test -e /dev/shm/left").returncode == 0, "the job has left a file")
+    holder = f"systemd-run -q --unit gpupool-test-lock flock {lock} sleep 3600"
+    idle.out(NODE, f"{holder}; until ! flock -n {lock} true; do :; done")
+    try:
+        idle.out("marvin", f"scancel {job}")
+        other = idle.submit(HAYS, ON_NODE)
+        idle.wait_for(other, "RUNNING")
+        assert idle.run(NODE, "test -e /dev/shm/left").returncode == 0
+    finally:
+        idle.out(NODE, "systemctl stop gpupool-test-lock")
+    until(lambda: idle.run(NODE, "test -e /dev/shm/left").returncode, "the file is removed")
 
 
 #: Moves slurmd to a CPU on which the test works: Linux 6.18 numbers namespaces by CPU, and a namespace can only be

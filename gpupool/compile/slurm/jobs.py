@@ -23,8 +23,8 @@ TMP_CONF = "/etc/slurm/job_container.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
 #: The prolog records each job of a node here, below the uid of its user.
 JOBS = "/run/gpupool/jobs"
-#: Directories that the epilog empties, and its time limit in seconds; until then the node is completing.
-CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
+#: Directories that the epilog empties, and the time limit in seconds of this removal, which continues after the epilog.
+CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 3600
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:

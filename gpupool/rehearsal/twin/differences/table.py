@@ -172,7 +172,7 @@ def _times() -> tuple[Difference, ...]:
         Difference(
             _SLURM,
             "KillWait",
-            "30 s, or the inventory's value",
+            "10 s, or the inventory's value",
             f"{KILL_WAIT} s",
             "a job that ignores SIGTERM holds its resources for this time",
             lambda *_: str(KILL_WAIT),

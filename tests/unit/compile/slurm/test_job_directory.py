@@ -35,7 +35,11 @@ class Node:
         (folder / "bin").mkdir()
         logger = folder / "bin" / "logger"
         logger.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self.log}\n')
-        logger.chmod(0o755)
+        # in the foreground, so that a test sees the result
+        setsid = folder / "bin" / "setsid"
+        setsid.write_text('#!/bin/sh\nshift; exec "$@"\n')
+        for path in (logger, setsid):
+            path.chmod(0o755)
         (self.proc / "1").mkdir(parents=True)
         (self.proc / "1" / "cmdline").write_text("init")
         cluster = inventory(folder / "inventory", "path: /local/own, min_free: 0M")

@@ -1,6 +1,7 @@
 """Prolog, task prolog and epilog, run for real: variables of tasks, and the clean-up after a user's last job."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from inventories import INVENTORY, STORED, changed, cluster_at
+from pace import until
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
@@ -161,6 +163,8 @@ class Node:
         self.shm.chmod(0o1777)
         self.folder = folder
         logger = shell(folder, f'#!/bin/sh\nshift 3; printf "%s\\n" "$*" >> {self.log}\n').rename(folder / "logger")
+        # in the foreground, so that a test sees the result
+        shell(folder, '#!/bin/sh\nshift; exec "$@"\n').rename(folder / "setsid")
         values = {"cluster": cluster, "clean": True, "jobs": str(self.jobs), "own": None}
         self.texts = {
             "prolog": fill("prolog", **values),
@@ -288,6 +292,27 @@ def test_files_of_a_job_that_starts_meanwhile_are_kept(node: Node) -> None:
     node.texts["epilog"] = node.texts["epilog"].replace("removed=$(", new)
     node.run("epilog", ONE, 1)
     assert node.names() == {"new"}
+
+
+@needs_root
+def test_the_epilog_ends_before_the_files_are_removed(node: Node) -> None:
+    """Until the epilog has ended, the node starts no job; slurmd then kills its process group."""
+    (node.folder / "setsid").unlink()
+    gate = node.folder / "gate"
+    os.mkfifo(gate)
+    node.run("prolog", ONE, 1)
+    node.file("x", ONE)
+    node.texts["epilog"] = node.texts["epilog"].replace("removed=$(", f"read -r _ < {gate}\nremoved=$(")
+    program = shell(node.folder, node.texts["epilog"])
+    env = {"SLURM_JOB_UID": str(ONE), "SLURM_JOB_ID": "1"}
+    slurmd = ["sh", "-c", f"{program}; kill -KILL 0"]
+    done = subprocess.run(slurmd, env={**env, "PATH": os.environ["PATH"]}, check=False, start_new_session=True)
+    assert done.returncode == -signal.SIGKILL
+    assert node.names() == {"x"}
+    # opens it for reading, too: it does not wait for a removal that was never started
+    os.write(os.open(gate, os.O_RDWR), b"\n")
+    until(lambda: node.names() == set(), "the files are removed")
+    until(lambda: list(node.jobs.iterdir()) == [], "nothing of the epilog is left")
 
 
 @needs_root
