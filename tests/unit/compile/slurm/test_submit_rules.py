@@ -515,10 +515,12 @@ KIB = 1024
         ({"script": "#!/bin/sh\n#SBATCH --container-id=" + "x" * 20_000 + "\n"}, "A line of #SBATCH is too long"),
         ({"script": "#!/bin/sh\n#" + "x" * 20_000}, ""),
         ({"script": None}, ""),
+        ({"num_tasks": 1_000_000}, ""),
+        ({"num_tasks": 2_147_483_648}, "A job may have at most 1000000 tasks."),
     ],
     ids=lambda value: value if isinstance(value, str) else str(value)[:40],
 )
-def test_texts_that_slurmctld_keeps_of_each_job_have_a_maximum_length(
+def test_texts_and_tasks_that_slurmctld_keeps_of_each_job_have_a_maximum(
     everything: Plugin, asked: dict[str, Any], message: str
 ) -> None:
     answer = everything.submit(**asked)
