@@ -1,18 +1,14 @@
-"""nftables: the connections that a node refuses, in gpupool's own table. Other tables are not changed."""
+"""nftables: the connections that a node refuses or bounds, in gpupool's own table. Other tables are not changed."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, TABLE, UNIT, rules
 from gpupool.operations import files, firewall, service
-from gpupool.roles import where
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
-def applies(cluster: Cluster, node: Node) -> bool:
-    """On nodes that refuse connections."""
-    return bool(rules(cluster, node).limited)
-
-
-@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Load the table; fail without a change if it would refuse gpupool's own connection."""
     wanted = rules(cluster, node)

@@ -30,6 +30,7 @@ Ability = Literal[
     "SystemdTimeout",
     "CgroupPlugin=disabled",
     "AutoDetect=nvidia",
+    "conmgr_max_connections",
     "takes over from three releases",
     "NamespaceType",
 ]
@@ -60,6 +61,8 @@ SINCE: Mapping[Ability, str] = {
     "CgroupPlugin=disabled": "24.05",
     # slurmd finds NVIDIA's GPUs without NVML; src/plugins/gpu/nvidia
     "AutoDetect=nvidia": "24.11",
+    # the open connections of slurmctld, 150 by default. RN 24.11
+    "conmgr_max_connections": "24.11",
     # the database and the state of three older releases are read, not only of two. RN of 24.05 and 24.11
     "takes over from three releases": "24.11",
     # the new name of JobContainerType; its value namespace/tmpfs replaces job_container/tmpfs. slurm.conf(5)

@@ -6,7 +6,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.access import SERVICE, admins, entry
-from gpupool.compile.system.firewall import TABLE, rules
+from gpupool.compile.system.firewall import TABLE
 
 
 def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
@@ -27,9 +27,8 @@ def test_sshd_accepts_admins(cluster: Cluster, node: Node, host: Host) -> None:
 
 
 def test_firewall_is_loaded(cluster: Cluster, node: Node, host: Host) -> None:
-    if rules(cluster, node).limited:
-        done = host.run(f"nft list table inet {TABLE}")
-        assert done.rc == 0, f"table inet {TABLE} is not loaded: {done.stderr.strip()}"
+    done = host.run(f"nft list table inet {TABLE}")
+    assert done.rc == 0, f"table inet {TABLE} is not loaded: {done.stderr.strip()}"
 
 
 def _settings(host: Host, user: str) -> dict[str, str]:

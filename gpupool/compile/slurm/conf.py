@@ -26,6 +26,8 @@ _INTERVAL = 2  # seconds between two cycles of backfill
 # (bf_max_job_test), so at most 25 ms for each node; this is twice as much.
 _CYCLE_MS = 50
 _LONGEST = 30  # seconds, Slurm's own default
+# Open connections of slurmctld: those of one user from 50 nodes (USER_TO_SLURM of the firewall).
+_CONNECTIONS = 1000
 # Formats of prices in slurm.conf; without its G, the price of memory would be for a MB.
 _PRICES = {"cpu": "CPU={}", "gpu": "GRES/gpu={}", "mem": "Mem={}G"}
 
@@ -91,6 +93,8 @@ def slurm_conf(cluster: Cluster) -> str:
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     yield "enable_configless"
+    if has(cluster.slurm.version, "conmgr_max_connections"):
+        yield f"conmgr_max_connections={_CONNECTIONS}"
     limit = cluster.scheduler.rpc_limit
     if limit and has(cluster.slurm.version, "rl_enable"):
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"

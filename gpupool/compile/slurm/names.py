@@ -3,6 +3,8 @@
 from gpupool.cluster.model import Cluster
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
+#: The ports of slurmctld, slurmd and slurmdbd.
+SLURM_PORTS = (SLURMCTLD_PORT, 6818, 6819)
 # Programs that slurmd runs; nothing below /etc/slurm is removed before slurmctld has accepted a slurm.conf without it.
 PROGRAMS = "/etc/slurm/gpupool"
 SPOOL = "/var/spool/slurmd"  # slurmd keeps the directories of running jobs here

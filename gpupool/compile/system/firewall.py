@@ -1,4 +1,7 @@
-"""A node's table of nftables: ports and nodes that are closed to the outside. Other tables are not touched."""
+"""A node's table of nftables: ports and nodes that are closed to the outside, and bounds of connections.
+
+Other tables are not touched.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.names import SLURM_PORTS
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
@@ -14,13 +18,24 @@ TABLE = "gpupool"
 RULES = "/etc/gpupool/firewall.nft"
 UNIT = f"{UNITS}/gpupool-firewall.service"
 EVERYWHERE = (IPv4Network("0.0.0.0/0"),)
+#: Open connections of a user from a node to sshd of one node, and to one daemon of Slurm there. More would let one user
+#: take all connections of sshd (MaxStartups) or of slurmctld from others.
+USER_TO_SSHD = 20
+USER_TO_SLURM = 20
+#: The same from a node to sshd, or to one daemon of Slurm, of all nodes in sum.
+USER_IN_SUM = 2000
+#: Open connections to a daemon of Slurm from one address; all users of a node share its address.
+SOURCE_TO_SLURM = 200
+#: UIDs without a bound: root and the system's users (below UID_MIN of login.defs(5)); from systemd's dynamic users
+#: (61184 to 65519, UIDS-GIDS.md) to the overflow user. Debian's slurm, 64030, is among them.
+UNBOUND_UIDS = ("0-999", "61184-65535")
 
 Networks = tuple[IPv4Network, ...]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The new connections that a node refuses; existing and outgoing connections are never affected.
+    """The new connections that a node refuses by their source; existing connections are never affected.
 
     `ssh` are sshd's ports, `ssh_from` the networks that may use them, without `ssh_never`. `ports` is a range of TCP
     ports (None: none), and `ports_from` the networks that may use them. `others_from` is for all other ports of TCP and
@@ -86,11 +101,9 @@ def is_closed(cluster: Cluster, node: Node) -> bool:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the table and the unit that loads it, if there is anything to refuse."""
-    own = rules(cluster, node)
-    if own.limited:
-        yield File(RULES, _text(cluster, own))
-        yield File(UNIT, fill("firewall.service", cluster=cluster, rules=RULES, table=TABLE))
+    """Yield the table and the unit that loads it."""
+    yield File(RULES, _text(cluster, rules(cluster, node)))
+    yield File(UNIT, fill("firewall.service", cluster=cluster, rules=RULES, table=TABLE))
 
 
 def collapsed(networks: Iterable[IPv4Network]) -> Networks:
@@ -141,4 +154,16 @@ def _ports(cluster: Cluster, node: Node) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=16)
 def _text(cluster: Cluster, own: Rules) -> str:
-    return fill("firewall.nft", cluster=cluster, table=TABLE, rules=own, limited=own.limited)
+    return fill(
+        "firewall.nft",
+        cluster=cluster,
+        table=TABLE,
+        rules=own,
+        limited=own.limited,
+        slurm=SLURM_PORTS,
+        unbound=UNBOUND_UIDS,
+        user_to_sshd=USER_TO_SSHD,
+        user_to_slurm=USER_TO_SLURM,
+        user_in_sum=USER_IN_SUM,
+        source_to_slurm=SOURCE_TO_SLURM,
+    )

@@ -10,7 +10,6 @@ from gpupool.compile.system import (
     conda,
     directory,
     docker,
-    firewall,
     manual,
     modules,
     reaper,
@@ -26,7 +25,7 @@ from gpupool.compile.system.usage import jobs_for
 from gpupool.compile.system.zfs import pools_for
 from gpupool.slurm.releases import has
 
-_BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
+_BASE = ("ca-certificates", "nftables", "openssh-server", "systemd-timesyncd", "tzdata")
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
@@ -48,8 +47,6 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted.add("python3")
     if access.entry(cluster, node) == "job":
         wanted.add("libpam-slurm-adopt")
-    if firewall.rules(cluster, node).limited:
-        wanted.add("nftables")
     if node.has("head") and has(cluster.slurm.version, "sackd"):
         wanted.add("sackd")
     if has_check(cluster, node):

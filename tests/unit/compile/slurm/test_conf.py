@@ -334,11 +334,11 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
 
 
 def test_releases_differ_only_where_necessary(tmp_path: Path) -> None:
-    """22.05 has no rate limit for requests, reserves no CPUs for GPUs, and detects its cgroup version itself."""
+    """22.05 limits no requests and connections, reserves no CPUs for GPUs, and detects its cgroup version itself."""
     old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
     for cluster in (middle, new):
         assert settings(slurm_conf(cluster))["SlurmctldParameters"] == (
-            "enable_configless,rl_enable,rl_bucket_size=30,rl_refill_rate=2"
+            "enable_configless,conmgr_max_connections=1000,rl_enable,rl_bucket_size=30,rl_refill_rate=2"
         )
         assert "CgroupPlugin=cgroup/v2\n" in cgroup_conf(cluster)
         assert "SystemdTimeout=60000\n" in cgroup_conf(cluster)
