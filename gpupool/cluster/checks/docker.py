@@ -10,6 +10,7 @@ from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
 
 _DOCKER: Path = ("software", "docker")
+_SERVERS = {"controller", "backup-controller", "database"}
 
 
 def _enabled(site: Site) -> Docker | None:
@@ -66,6 +67,17 @@ def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, message, "choose a directory of storage.local, or leave it out")
     elif is_the_systems(docker.data_root, whole=True):
         yield Complaint(path, f"{docker.data_root} belongs to the operating system", "choose another directory")
+
+
+def ensure_users_of_docker_are_not_on_controllers(site: Site) -> Iterator[Complaint]:
+    """Members of docker's group can become root: on these nodes they could write Slurm's state and accounting."""
+    docker = _enabled(site)
+    if docker is None or docker.members == ():
+        return
+    servers = {node.name for node in site.node_table.nodes if _SERVERS & set(node.entry.roles)}
+    for name in sorted(servers & site.nodes_of(docker.where)):
+        message = f"users of docker on {name} can become root and write Slurm's state or accounting"
+        yield Complaint((*_DOCKER, "where"), message, "choose nodes without these roles", "warning")
 
 
 def ensure_members_of_docker_are_known(site: Site) -> Iterator[Complaint]:

@@ -29,7 +29,7 @@ def test_check_counts_nodes_gpus_labs_and_partitions(gpupool: Callable[..., Any]
     assert done.code == 0
     lines = done.out.splitlines()
     assert [lines[0], lines[-1]] == [
-        "no errors, 1 warning",
+        "no errors, 2 warnings",
         "skynet: 52 nodes, 36 of them compute: 284 GPUs, 2056 CPUs; 14 labs, 19 partitions",
     ]
 
