@@ -13,7 +13,7 @@ local MOVED = site.exclusive and " partition" or ""
 -- slurmctld's partitions, and returns the message of a refusal, or nil. When a job is changed, a rule is asked if one
 -- of its `fields` changes; a rule without fields is asked at submission only.
 local rules = {
-  { data = "sizes", ask = sizes.ask, fields = "container num_tasks" },
+  { data = "sizes", ask = sizes.ask, fields = "container num_tasks req_nodes exc_nodes" },
   { data = "export_fix", ask = messages.export },
   { data = "user_partitions", ask = placement.of_user },
   { data = "fitting", ask = placement.fitting },

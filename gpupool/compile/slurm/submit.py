@@ -33,8 +33,9 @@ _PARTS = (
     "budgets",
     "gpus",
 )
-#: Maximum bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit; maximum tasks.
-SIZES = {"script": 524_288, "line": 16_384, "text": 4096, "tasks": 1_000_000}
+#: Maximum bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit; maximum tasks;
+#: maximum names in a list of nodes.
+SIZES = {"script": 524_288, "line": 16_384, "text": 4096, "tasks": 1_000_000, "hosts": 10_000}
 _HEAD = """\
 -- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.
 -- slurmctld calls it for every job, at its submission and at every change.

@@ -35,6 +35,11 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
     kind = f"{next(gpu for node in expected.compute for gpu in node.gpus)}:" if expected.typed else ""
     yield _Attack("a job with --spread-job, which ends slurmctld", (*own, f"--gpus={kind}2", "--spread-job"))
     yield _Attack("a held job with --spread-job, without GPUs yet", (*own, "--hold", "--ntasks=1", "--spread-job"))
+    exclude = "x" + "[0-9]" * 5
+    yield _Attack("a list of 100,000 nodes", (*own, f"--exclude={exclude}"))
+    yield _Attack(
+        "a list of 100,000 nodes, later", (*own, "--hold"), (f"ExcNodeList={exclude}", f"ReqNodeList={exclude}")
+    )
     for loan in expected.loans[:1]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):

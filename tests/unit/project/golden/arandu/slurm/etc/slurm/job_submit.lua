@@ -2,7 +2,7 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
-  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096, ["tasks"] = 1000000 },
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096, ["tasks"] = 1000000, ["hosts"] = 10000 },
   fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
   refuse_fatal = true,
   refuse_repeated = true,

@@ -2,7 +2,7 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
-  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096, ["tasks"] = 1000000 },
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096, ["tasks"] = 1000000, ["hosts"] = 10000 },
   user_partitions = { ["user_one_example_org"] = "g2", ["user_two_example_org"] = "cpu" },
   partition_names = { "g2", "cpu" },
   assigned = {
