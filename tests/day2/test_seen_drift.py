@@ -32,7 +32,7 @@ SEEDS = [
      (CTL, "partition all MaxTime", "2-00:00:00", "2-00:00:00", "1-00:00:00")),
     (CTL, f"scontrol update nodename={NODE} features=a40,fast", (NODE, "Feature", "a40", "a40", "a40,fast")),
     (CTL, f"scontrol update nodename={NODE} state=drain reason=fan", (NODE, "state in Slurm", "in service", "-", None)),
-    (CTL, "echo KillWait=77 >>/etc/slurm/slurm.conf", (CTL, "KillWait", "-", "77", "30 sec")),
+    (CTL, "echo MinJobAge=77 >>/etc/slurm/slurm.conf", (CTL, "MinJobAge", "-", "77", "300 sec")),
     (CTL, "sacctmgr -iQ modify qos normal set MaxSubmitJobsPU=3",
      (CTL, "QoS normal", "MaxSubmitPU=none", "-", "MaxSubmitPU=3")),
     (NODE, "ln -sfn /tmp /srv/data", (NODE, "/srv/data", "-> /mnt/data", "-> /tmp", "-")),
