@@ -1,4 +1,4 @@
-"""Convert placeholders of a user in texts to the shell variables gpupool_user, gpupool_account, …"""
+"""Replace placeholders such as {user} and {account[0]} by shell variables such as gpupool_user."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ import shlex
 from gpupool.cluster.schema.base import PLACEHOLDER
 
 
-def in_shell(text: str) -> str:
+def shell_word(text: str) -> str:
     """Return a text as a word of a shell: placeholders become variables, all else is quoted."""
     parts, end = [], 0
     for match in PLACEHOLDER.finditer(text):
@@ -17,8 +17,11 @@ def in_shell(text: str) -> str:
     return "".join([*parts, shlex.quote(text[end:])] if text[end:] else parts)
 
 
-def in_quotes(path: str) -> str:
-    """Return a path for use between double quotes; it must not contain other characters that a shell interprets."""
+def for_double_quotes(path: str) -> str:
+    """Return a path with shell variables for its placeholders. The caller puts it between double quotes.
+
+    Nothing is escaped: the rest of the path must not contain characters that a shell interprets there.
+    """
     return PLACEHOLDER.sub(_variable, path)
 
 

@@ -21,9 +21,9 @@ from gpupool.engine.report import Origin
 from gpupool.engine.ssh import PoolSSH
 
 STOPPED = "stopped before it finished"
-MOST = 300  # changes of one run that are listed; all are counted
+MAX_LISTED = 300  # changes that the last line of a node lists; its count includes all
 _LONGEST = 500  # characters of a failure
-_END_SECONDS = 5  # for all nodes together
+_END_SECONDS = 5  # time limit for the last lines, on all nodes at once
 
 
 class Audit:
@@ -38,22 +38,24 @@ class Audit:
         connector = host_run.host.connector
         if not host_run.begun and isinstance(connector, PoolSSH):
             host_run.begun = True
-            connector.write_log(self.begun())
+            connector.write_log(self.first_line())
 
     def end(
         self, host_runs: Mapping[Host, HostRun], changes: Mapping[Host, Sequence[Change]], interrupted: bool
     ) -> None:
-        """Write the last line on all nodes that have the first; do not wait for a node that hangs."""
+        """Write the last line on all nodes that have the first; wait five seconds at most."""
 
         def tell(host: Host, host_run: HostRun) -> None:
             failure = host_run.failure or (STOPPED if interrupted else None)
-            if isinstance(host.connector, PoolSSH) and not host.connector.write_log(self.ended(changes[host], failure)):
+            if isinstance(host.connector, PoolSSH) and not host.connector.write_log(
+                self.last_line(changes[host], failure)
+            ):
                 pyinfra.logger.warning("%s: the end of this run is missing from its log", host_run.name)
 
-        begun = {host: host_run for host, host_run in host_runs.items() if host_run.begun}
-        gevent.joinall([gevent.spawn(tell, *pair) for pair in begun.items()], timeout=_END_SECONDS)
+        changed = {host: host_run for host, host_run in host_runs.items() if host_run.begun}
+        gevent.joinall([gevent.spawn(tell, *pair) for pair in changed.items()], timeout=_END_SECONDS)
 
-    def begun(self) -> str:
+    def first_line(self) -> str:
         """Return the line that a node gets before it is changed."""
         return _line({
             "run": self._run,
@@ -66,13 +68,13 @@ class Audit:
             "uncommitted": self._origin.uncommitted,
         })  # fmt: skip
 
-    def ended(self, changes: Sequence[Change], failure: str | None) -> str:
+    def last_line(self, changes: Sequence[Change], failure: str | None) -> str:
         """Return the line that a node gets at the end; changes by name only, because a diff may contain a secret."""
         return _line({
             "run": self._run,
             "ended": now(),
             "count": len(changes),
-            "changes": [change.operation for change in changes[:MOST]],
+            "changes": [change.operation for change in changes[:MAX_LISTED]],
             "failure": (failure or "")[:_LONGEST],
         })  # fmt: skip
 

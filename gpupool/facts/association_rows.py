@@ -1,4 +1,4 @@
-"""The associations in the answer of sacctmgr, whatever names a coordinator gave to accounts and users.
+"""The associations in sacctmgr's output, also if a coordinator put a line feed or | into a name.
 
 sacctmgr escapes nothing: in its rows, a line feed or | in a name looks like the end of a row or a column. Such a name
 can also forge the row of another entity, so an entity with two rows is reported as well.
@@ -17,7 +17,10 @@ _COLUMNS = 5 + _LIMITS
 
 @dataclass(frozen=True)
 class BadName:
-    """An account, or a user of an account, whose name has a line feed or |; `above`: its parent, or the account."""
+    """An account or user with a line feed or | in its name.
+
+    `above` is the parent account of an account, and the account of a user.
+    """
 
     kind: str
     name: str
@@ -45,7 +48,7 @@ class Associations:
 
 @dataclass
 class _Record:
-    """The lines of one association, with their kind; it has more than one if a name has line feeds."""
+    """One association: its lines, of which there are several if a name has line feeds, and the kind of the first."""
 
     kind: str
     lines: list[str]
@@ -62,7 +65,10 @@ class _Record:
 
 
 def associations(lines: Sequence[tuple[str, str]]) -> Associations:
-    """Return the associations from lines with their kind: A of this cluster, E broken of another, M rest of a row."""
+    """Return the associations from pairs of a kind and a line.
+
+    Kind A is a row of this cluster, E a broken row of another cluster, and M continues a row after a line feed.
+    """
     records, strange = _records(lines)
     ours = [record for record in records if record.kind == "A"]
     rows = [record.columns for record in ours if record.is_row]
@@ -75,7 +81,7 @@ def associations(lines: Sequence[tuple[str, str]]) -> Associations:
         if bad_name is None:
             strange.append("\n".join(record.lines))
         elif _breaks_a_row(bad_name.name) and (bad_name.kind == "account" or bad_name.above in accounts):
-            # slurmdbd removes the entities below an account together with it
+            # a user below an account with a bad name is left out: slurmdbd removes both with the account
             bad_names.append(bad_name)
     keys = Counter("|".join(row[1:4]).strip("|") for row in rows)
     forged = tuple(key for key, number in keys.items() if number > 1)
@@ -101,10 +107,10 @@ def _breaks_a_row(name: str) -> bool:
 
 
 def _bad_name(columns: list[str]) -> BadName | None:
-    """Return the account or user of a broken row; None if neither its name nor the one above breaks the row."""
+    """Return the account or user of a broken row; None if its name and `above` have no line feed and no |."""
     if len(columns) < _COLUMNS:
         return None
-    # the columns from the parent on have no names but the parent's
+    # the parent and the limits are the last columns, and a coordinator cannot put a | into limits
     names, parent = columns[1 : -_LIMITS - 1], columns[-_LIMITS - 1]
     if names[-2:] == ["", ""]:
         bad_name = BadName("account", "|".join(names[:-2]), parent)

@@ -24,14 +24,14 @@ def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
     if docker is None:
         return
     if docker.gpus == "cuda_visible_devices" and gpu.constrain_devices:
-        message = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
+        message = "cuda_visible_devices only works with gpu.constrain_devices: false"
         yield Complaint((*_DOCKER, "gpus"), message, "or use nv_gpu")
     if docker.gpus == "nv_gpu" and "NV_GPU" not in gpu.device_env:
-        yield Complaint((*_DOCKER, "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
+        yield Complaint((*_DOCKER, "gpus"), "nv_gpu only works if gpu.device_env contains NV_GPU")
 
 
 def ensure_containers_have_separate_addresses(site: Site) -> Iterator[Complaint]:
-    """Containers have no addresses of the cluster: their host could not reach nodes with the same addresses."""
+    """Containers and nodes have different addresses; else the host of a container cannot reach some of the nodes."""
     docker = _enabled(site)
     if docker is None:
         return
@@ -57,7 +57,7 @@ def ensure_containers_have_separate_addresses(site: Site) -> Iterator[Complaint]
 
 
 def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
-    """Docker's data is on a local disk, in a separate directory: overlayfs cannot use NFS for its layers."""
+    """Docker's data is on a local disk, because overlayfs cannot use NFS, and not in a directory of the system."""
     docker = _enabled(site)
     if docker is None:
         return
@@ -77,7 +77,12 @@ def ensure_users_of_docker_are_not_on_controllers(site: Site) -> Iterator[Compla
     servers = {node.name for node in site.node_table.nodes if _SERVERS & set(node.entry.roles)}
     for name in sorted(servers & site.nodes_of(docker.where)):
         message = f"users of docker on {name} can become root and write Slurm's state or accounting"
-        yield Complaint((*_DOCKER, "where"), message, "choose nodes without these roles", "warning")
+        yield Complaint(
+            (*_DOCKER, "where"),
+            message,
+            "choose nodes without the roles controller, backup-controller and database",
+            "warning",
+        )
 
 
 def ensure_members_of_docker_are_known(site: Site) -> Iterator[Complaint]:

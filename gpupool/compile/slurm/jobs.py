@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.of_user import in_shell
+from gpupool.compile.of_user import shell_word
 from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.template import fill
@@ -89,7 +89,7 @@ def cleans(cluster: Cluster, node: Node) -> bool:
 
 def task_prolog(cluster: Cluster) -> str:
     """Return the program from whose output slurmd reads a task's variables."""
-    values = {name: in_shell(text) for name, text in variables(cluster).items()}
+    values = {name: shell_word(text) for name, text in variables(cluster).items()}
     return fill(
         "task_prolog",
         cluster=cluster,

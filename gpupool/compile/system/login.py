@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.of_user import in_shell
+from gpupool.compile.of_user import shell_word
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -13,5 +13,5 @@ PROFILE = "/etc/profile.d/gpupool-environment.sh"
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the profile of login shells, on nodes where users work."""
     if cluster.environment.login and node.has("head", "compute"):
-        values = {name: in_shell(value) for name, value in cluster.environment.login.items()}
+        values = {name: shell_word(value) for name, value in cluster.environment.login.items()}
         yield File(PROFILE, fill("login.sh", cluster=cluster, values=values))

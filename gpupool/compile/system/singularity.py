@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Download
 from gpupool.compile.containers import singularity_on
-from gpupool.compile.of_user import in_shell
+from gpupool.compile.of_user import shell_word
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -68,7 +68,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         return
     yield File(SETTINGS, fill("apptainer.conf", dev="minimal" if singularity.dev == "minimal" else "yes"))
     if singularity.scratch:
-        yield File(SCRATCH, fill("singularity.sh", scratch=in_shell(singularity.scratch)))
+        yield File(SCRATCH, fill("singularity.sh", scratch=shell_word(singularity.scratch)))
 
 
 def builders_for(cluster: Cluster, node: Node) -> list[str]:

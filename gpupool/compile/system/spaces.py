@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
-from gpupool.compile.of_user import in_quotes
+from gpupool.compile.of_user import for_double_quotes
 from gpupool.compile.template import fill
 from gpupool.unix import PEOPLE_GID, within
 from gpupool.wanted import File, Folder, Space
@@ -137,7 +137,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
     named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
     here = [
-        (name, in_quotes(path))
+        (name, for_double_quotes(path))
         for name, path in named
         if any(mount.holds(path.partition("{")[0].rstrip("/")) for mount in mounted)
     ]

@@ -18,9 +18,9 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
     work = Work(Kind.ZFS)
     for entry in wanted:
         if entry.name in state.pools:
-            _set(entry, state.pools[entry.name], work)
+            _set_properties(entry, state.pools[entry.name], work)
             if entry.vdevs:
-                _compare(entry, state.pools[entry.name], state, work)
+                _compare_disks(entry, state.pools[entry.name], state, work)
         elif not entry.vdevs:
             if not state.trouble:  # in a plan, ZFS may not be installed yet
                 work.obstacles.append(
@@ -48,49 +48,51 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
 
 def _create(entry: Pool, work: Work) -> None:
     options = [word for name, value in plain_properties(entry).items() for word in ("-o", f"{name}={value}")]
-    place = ["-m", entry.mountpoint] if entry.mountpoint else []
+    mountpoint = ["-m", entry.mountpoint] if entry.mountpoint else []
     layout = [word for vdev in entry.vdevs for word in create_arguments(vdev)]
     message = f"created: {' '.join(layout)}"
     if entry.properties:
         message += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
-    create = ["zpool", "create", *options, *place, "-O", f"{MARK}=1", entry.name, *layout]
+    create = ["zpool", "create", *options, *mountpoint, "-O", f"{MARK}=1", entry.name, *layout]
     work.do(f"pool {entry.name}", Aspect(note=message), "patiently", *create)
 
 
-def _set(entry: Pool, now: PoolState, work: Work) -> None:
+def _set_properties(entry: Pool, existing: PoolState, work: Work) -> None:
     for name, value in plain_properties(entry).items():
-        current = now.properties[name].value if name in now.properties else "unknown"
+        current = existing.properties[name].value if name in existing.properties else "unknown"
         if current != value:
             setting = f"pool {entry.name} {name}"
             work.do(setting, Aspect(value, current), "zpool", "set", f"{name}={value}", entry.name)
 
 
-def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:
-    """Report different disks: an added disk cannot be removed again, and a removed disk is lost data."""
-    left = list(now.groups)
-    new: list[str] = []
-    other: list[str] = []
+def _compare_disks(entry: Pool, existing: PoolState, state: PoolsState, work: Work) -> None:
+    """Report different disks and change nothing: some vdevs cannot be removed again, and a removal can lose data."""
+    left = list(existing.groups)
+    add_commands: list[str] = []
+    changed: list[str] = []
     for vdev in entry.vdevs:
         for kind, disks in shown_groups(vdev):
             group = next((group for group in left if group.kind == kind and _same(group, disks, state)), None)
             if group is not None:
                 left.remove(group)
-            elif any(_at(group, disk, state) is not None for group in now.groups for disk in disks):
-                other.append(" ".join((kind, *disks)))
+            elif any(_at(group, disk, state) is not None for group in existing.groups for disk in disks):
+                changed.append(" ".join((kind, *disks)))
             else:
-                new.append(shlex.join(["zpool", "add", entry.name, *create_arguments(vdev)]))
-    if new:
-        work.stays[f"pool {entry.name} lacks disks"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
-    if left or other:
+                add_commands.append(shlex.join(["zpool", "add", entry.name, *create_arguments(vdev)]))
+    if add_commands:
+        work.stays[f"pool {entry.name} lacks disks"] = (
+            f"disks are only added by hand: {'; '.join(dict.fromkeys(add_commands))}"
+        )
+    if left or changed:
         current = "; ".join(" ".join((group.kind, *group.disks)) for group in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (
-            f"{current}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
+            f"{current}, and the inventory has {'; '.join(changed) or 'none of them'}. Disks are only replaced by hand "
             "(zpool replace, attach, detach); if the pool is right as it is, correct the inventory"
         )
 
 
 def _at(group: Group, disk: str, state: PoolsState) -> int | None:
-    """Return the index of a disk in a vdev, None if it is not there; zpool shows the partition of a whole disk."""
+    """Return the index of a disk in a vdev, None if absent. zpool may show a disk as its first partition."""
     known = state.disks.get(disk, DiskState(None)).device
     pairs = zip(group.disks, group.devices, strict=True)
     return next((at for at, pair in enumerate(pairs) if pair[0] in (disk, f"{disk}-part1") or pair[1] == known), None)

@@ -19,12 +19,12 @@ from gpupool.slurm import snapshot
 from . import jobs
 from .jobs import Job, QueueError
 
-# the queue is fresh for FRESH seconds, or for TIMES the duration of squeue if that is longer
+# a reading is used for FRESH seconds, or for TIMES times as long as it took if that is longer
 FRESH = 5
 TIMES = 5
 # seconds without a caller after which the service exits
 IDLE = 60
-# time limit of a caller in seconds: squeue's time limit for the caller before, and for this one
+# seconds that a caller waits: squeue may run first for an earlier caller and then for this one
 WAIT = 2 * jobs.PATIENCE + 5
 
 _FILE = "queue.json"
@@ -40,7 +40,7 @@ class Service:
         self._answer = ""
 
     def answer(self) -> str:
-        """Return `ok` once the file is fresh, or the reason of a failure, which is kept as long as a success."""
+        """Return `ok` once the file is fresh, else the reason of the failure. Each answer is kept for a time."""
         began = time.monotonic()
         if began < self._until:
             return self._answer
@@ -95,7 +95,7 @@ def queue(folder: Path, path: Path) -> tuple[float, list[Job]]:
         raise QueueError(answer or "the service gpupool-queue ended without an answer")
     known = _read(folder)
     if known is None:
-        raise QueueError("the service gpupool-queue has left no answer")
+        raise QueueError(f"gpupool-queue answered, but wrote no {folder / _FILE}")
     return known[0], known[2]
 
 
@@ -126,7 +126,7 @@ def _call(path: Path) -> str:
 
 
 def main() -> None:
-    """Run the service as systemd starts it: with the socket as file 3, and its file in RuntimeDirectory=."""
+    """Run the service as systemd starts it: with the socket as file descriptor 3, and $RUNTIME_DIRECTORY."""
     if os.environ.get("LISTEN_FDS") != "1":
         raise SystemExit("gpupool-queue: start gpupool-queue.socket instead")
     with socket.socket(fileno=3) as listening:

@@ -25,9 +25,9 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
                 named[step.submit.name] = last
         if step.expect:
             submitted = named[step.expect.of] if step.expect.of else last
-            true, happened = _comes_true(stage, step.expect, submitted)
+            met, happened = _comes_true(stage, step.expect, submitted)
             seen.append(happened)
-            if not true:
+            if not met:
                 return broken("; ".join(asked), f"step {number}: {happened}")
         if step.cancel:
             stage.cancel(named[step.cancel])
@@ -36,15 +36,17 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
 
 def _request(stage: Stage, submit: Submit) -> JobRequest:
     user = stage.expected.cluster.users[submit.user]
-    return Plain(user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options)))
+    return RequestWithOwnOptions(
+        user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options))
+    )
 
 
-class Plain(JobRequest):
+class RequestWithOwnOptions(JobRequest):
     """Jobs with a site's own options and nothing else."""
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return sbatch's options, without the count."""
+        """Return the site's options for sbatch; the stage adds the number of jobs."""
         return self.more
 
 
@@ -58,17 +60,17 @@ def _comes_true(stage: Stage, expect: Expect, submitted: SubmittedJobs) -> tuple
     def holds(snapshot: QueueSnapshot) -> bool:
         return _holds(snapshot, expect, submitted)
 
-    true, snapshot = stage.until(holds, expect.within)
-    if true:
-        true, snapshot = stage.steady(holds, 1)
+    met, snapshot = stage.until(holds, expect.within)
+    if met:
+        met, snapshot = stage.steady(holds, 1)
     waits = snapshot.pending(submitted)
-    again = [job for job in snapshot.of(submitted) if job.restarts]
+    requeued = [job for job in snapshot.of(submitted) if job.restarts]
     parts = [f"{len(snapshot.running(submitted))} running"]
     if waits:
         parts.append(f"{len(waits)} pending ({snapshot.reasons(submitted)})")
-    if again:
-        parts.append(f"{len(again)} requeued")
-    return true, ", ".join(parts)
+    if requeued:
+        parts.append(f"{len(requeued)} requeued")
+    return met, ", ".join(parts)
 
 
 def _holds(snapshot: QueueSnapshot, expect: Expect, submitted: SubmittedJobs) -> bool:

@@ -8,7 +8,7 @@ from inventories import STORED, changed
 
 from gpupool.cluster.schema.base import of_user
 from gpupool.compile import files_for
-from gpupool.compile.of_user import in_quotes, in_shell
+from gpupool.compile.of_user import for_double_quotes, shell_word
 from gpupool.compile.system.spaces import VARIABLES, folders_for, tops_for
 
 PATHS = (
@@ -34,8 +34,8 @@ def by_shell(shell: str, word: str, name: str) -> str:
 @pytest.mark.parametrize("path", PATHS)
 def test_a_shell_fills_in_the_same_path_as_python(path: str, name: str, shell: str) -> None:
     wanted = of_user(path, name, "red")
-    assert by_shell(shell, in_shell(path), name) == wanted
-    assert by_shell(shell, f'"{in_quotes(path)}"', name) == wanted
+    assert by_shell(shell, shell_word(path), name) == wanted
+    assert by_shell(shell, f'"{for_double_quotes(path)}"', name) == wanted
 
 
 def test_the_first_letter_of_an_empty_text_is_empty() -> None:

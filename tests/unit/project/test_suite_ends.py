@@ -1,4 +1,4 @@
-"""A stopped or killed run of `script/test` leaves nothing behind, or the next run removes it and passes."""
+"""A stopped run of `script/test` leaves nothing behind; the next run removes what a killed run leaves, and passes."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from suite.leftovers import MARK
 ROOT = Path(__file__).parents[3]
 PREFIX = f"gpupool-unit-{os.getpid()}"
 
-#: `script/test` with one layer of other commands; in place of Docker, a folder has a file for each container.
+#: `script/test` with one layer, whose commands the test gives; a folder with a file for each container replaces Docker.
 PROGRAM = """
 import sys
 import time
@@ -48,7 +48,7 @@ sys.exit(program.main())
 
 @dataclass(frozen=True)
 class Suite:
-    """Runs of `script/test` with one layer. They share only the folder with the run that includes this test."""
+    """Runs of `script/test` with one layer; only the checkout is that of the run that includes this test."""
 
     folder: Path
 
@@ -85,15 +85,15 @@ def suite(tmp_path: Path) -> Suite:
     return Suite(tmp_path)
 
 
-def waits(folder: Path, ends: str = "exit 1") -> tuple[str, ...]:
-    """Return a layer that creates a container, starts a process in a new session, and waits."""
-    text = f"trap '{ends}' INT; touch {folder}/containers/ours; setsid sleep infinity & touch {folder}/begun; "
+def waiting_command(folder: Path, on_interrupt: str = "exit 1") -> tuple[str, ...]:
+    """Return a command that creates a container, starts a process in a new session, and waits."""
+    text = f"trap '{on_interrupt}' INT; touch {folder}/containers/ours; setsid sleep infinity & touch {folder}/begun; "
     return ("sh", "-c", f"{text}while :; do sleep 0.1; done")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_leaves_nothing_behind(suite: Suite, number: signal.Signals) -> None:
-    run = suite.start("testbed", *waits(suite.folder), docker=True)
+    run = suite.start("testbed", *waiting_command(suite.folder), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     run.send_signal(number)
     _, output = run.communicate()
@@ -104,7 +104,7 @@ def test_a_stopped_run_leaves_nothing_behind(suite: Suite, number: signal.Signal
 
 
 def test_a_second_ctrl_c_ends_tests_that_ignore_the_first(suite: Suite) -> None:
-    run = suite.start("testbed", *waits(suite.folder, "sleep infinity"), docker=True)
+    run = suite.start("testbed", *waiting_command(suite.folder, "sleep infinity"), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     assert run.stderr
     run.send_signal(signal.SIGINT)
@@ -116,8 +116,8 @@ def test_a_second_ctrl_c_ends_tests_that_ignore_the_first(suite: Suite) -> None:
     assert suite.left(run) == []
 
 
-def test_a_stopped_removal_names_the_command_that_removes_the_rest(suite: Suite) -> None:
-    run = suite.start("testbed", *waits(suite.folder), docker=True)
+def test_ctrl_c_during_the_removal_shows_the_command_that_removes_the_rest(suite: Suite) -> None:
+    run = suite.start("testbed", *waiting_command(suite.folder), docker=True)
     until((suite.folder / "begun").exists, "the layer runs")
     (suite.folder / "slow").touch()
     run.send_signal(signal.SIGINT)
@@ -131,8 +131,8 @@ def test_a_stopped_removal_names_the_command_that_removes_the_rest(suite: Suite)
     assert "Traceback" not in output
 
 
-#: A layer, and a test of it that leaves something when it is killed: temporary files alone, which `roles` and `wheel`
-#: leave, too; and a trial of slurm.conf.
+#: For a layer, a test that leaves something when it is killed: temporary files, as `roles` and `wheel` would, and for
+#: `operations` also the files of a trial of slurm.conf.
 SELECTIONS = {
     "unit": "tests/unit/cli/test_commands.py::test_init_overwrites_nothing",
     "operations": "tests/operations/test_trial.py::test_a_file_that_slurmctld_reads_without_ending_jobs_is_accepted",

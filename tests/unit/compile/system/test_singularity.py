@@ -10,7 +10,7 @@ from inventories import cluster_at
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
-from gpupool.compile.of_user import in_shell
+from gpupool.compile.of_user import shell_word
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.singularity import PACKAGE, PIN, SCRATCH, SETTINGS, builders_for
 from gpupool.compile.template import fill
@@ -90,7 +90,7 @@ class Shell:
         (folder / "stat").write_text('#!/bin/sh\n/usr/bin/stat "$@" | sed "s/^$OWNER\\$/2000/"\n')
         for name in ("id", "stat"):
             (folder / name).chmod(0o755)
-        self.text = fill("singularity.sh", scratch=in_shell(f"{folder}{scratch}"))
+        self.text = fill("singularity.sh", scratch=shell_word(f"{folder}{scratch}"))
 
     def variables(self, owner: int) -> str:
         environ = {"PATH": f"{self.folder}:{os.environ['PATH']}", "OWNER": str(owner)}
