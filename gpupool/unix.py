@@ -9,6 +9,8 @@ APPLY_LOCK = "/run/gpupool-apply.lock"
 #: Log of the runs that changed the node: lines of JSON, readable by root only.
 APPLY_LOG = "/var/log/gpupool/applies.jsonl"
 
+#: UIDs of systemd's dynamic users (61184 to 65519, systemd's UIDS-GIDS.md), up to the overflow user `nobody`.
+SYSTEMD_UIDS = range(61184, 65536)
 #: The group `people`, of users whose account has no gid.
 PEOPLE_GID = 5000
 

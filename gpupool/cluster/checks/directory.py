@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from gpupool.cluster.attachments import CERTIFICATES
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
-from gpupool.unix import PEOPLE_GID
+from gpupool.unix import PEOPLE_GID, SYSTEMD_UIDS
 
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-#: The ids of systemd's DynamicUser, and of `nobody`.
-_SYSTEMS = range(61184, 65536)
 
 
 def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
@@ -47,8 +45,8 @@ def ensure_ids_of_the_directory_are_separate(site: Site) -> Iterator[Complaint]:
     if PEOPLE_GID in ids:
         message = f"{PEOPLE_GID} is reserved for the group `people`"
         yield Complaint(("directory", "ids"), message, f"use a range without {PEOPLE_GID}")
-    if ids.first < _SYSTEMS.stop and ids.last >= _SYSTEMS.start:
-        message = f"{_SYSTEMS.start}-{_SYSTEMS.stop - 1} is used by systemd, and for the user `nobody`"
+    if ids.first < SYSTEMD_UIDS.stop and ids.last >= SYSTEMD_UIDS.start:
+        message = f"{SYSTEMD_UIDS.start}-{SYSTEMD_UIDS.stop - 1} is used by systemd, and for the user `nobody`"
         yield Complaint(("directory", "ids"), message, "use a range without these numbers")
 
 

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.names import SLURM_PORTS
 from gpupool.compile.template import fill
-from gpupool.unix import UNITS
+from gpupool.unix import SYSTEMD_UIDS, UNITS
 from gpupool.wanted import File
 
 TABLE = "gpupool"
@@ -26,9 +26,9 @@ USER_TO_SLURM = 20
 USER_IN_SUM = 2000
 #: Open connections to a daemon of Slurm from one address; all users of a node share its address.
 SOURCE_TO_SLURM = 200
-#: UIDs without a bound: root and the system's users (below UID_MIN of login.defs(5)); from systemd's dynamic users
-#: (61184 to 65519, UIDS-GIDS.md) to the overflow user. Debian's slurm, 64030, is among them.
-UNBOUND_UIDS = ("0-999", "61184-65535")
+#: UIDs without a bound: root and the system's users (below UID_MIN of login.defs(5)), and those of systemd, among which
+#: is Debian's slurm, 64030.
+UNBOUND_UIDS = ("0-999", f"{SYSTEMD_UIDS.start}-{SYSTEMD_UIDS[-1]}")
 
 Networks = tuple[IPv4Network, ...]
 

@@ -56,8 +56,8 @@ class Settings:
         return job.qos if self.qos_grace else job.partitions[0]
 
     def grace_of(self, job: Job) -> int:
-        """Return the grace time of a preemptable job, in seconds."""
-        return (self.qos_grace or self.grace)[self.preempted_by(job)]
+        """Return the grace time of a job in seconds; 0 if it has none."""
+        return (self.qos_grace or self.grace).get(self.preempted_by(job), 0)
 
     def is_preemptable(self, job: Job) -> bool:
         """Return whether Slurm may preempt a running job."""
@@ -310,7 +310,7 @@ def parents_allow(job: Job, limits: Limits) -> bool:
 
 def signal(victim: Job, job: Job, settings: Settings, now: int, why: str) -> Decision:
     """Return the decision to end `victim` for the pending `job`: after its grace time, or at once if it has none."""
-    grace = settings.grace.get(victim.partitions[0], 0)
+    grace = settings.grace_of(victim)
     mark = Mark(now + grace + 1, victim.restarts, number(job.name))
     return Decision("signal" if grace else "end", victim, why, mark)
 
