@@ -40,6 +40,7 @@ from gpupool.roles import (
     slurm,
     spaces,
     ssh,
+    steps,
     storage,
     tools,
     usage,
@@ -98,6 +99,7 @@ arbiter.apply(cluster, node)
 drift.apply(cluster, node)
 elastic.install_check(cluster, node)
 compute.apply(cluster, node)
+steps.apply(cluster, node)
 elastic.join(cluster, node)
 head.apply(cluster, node)
 budgets.apply(cluster, node)

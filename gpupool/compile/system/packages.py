@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm import arbiter, elastic, health
+from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
     access,
     backup,
@@ -42,9 +42,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         if elastic.sleepers(cluster):
             wanted |= {"python3", "python3-libcloud"}
     if node.has("compute"):
-        wanted.add("slurmd")
-        if health.wanted(cluster):
-            wanted.add("python3")
+        wanted |= {"python3", "slurmd"}
     if access.entry(cluster, node) == "job":
         wanted.add("libpam-slurm-adopt")
     if node.has("head") and has(cluster.slurm.version, "sackd"):

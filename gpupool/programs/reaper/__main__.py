@@ -12,8 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import end, processes, rules, seen
-from .processes import Process
+from gpupool.node import processes
+from gpupool.node.processes import Process
+
+from . import end, rules, seen
 from .rules import Rule
 
 _DEFS = Path("/etc/login.defs")

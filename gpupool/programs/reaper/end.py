@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from .processes import Process, read
+from gpupool.node.processes import Process, read
 
 _AT_ONCE = 256  # file descriptors
 

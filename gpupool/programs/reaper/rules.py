@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .processes import Process
+from gpupool.node.processes import Process
 
 # Slurm's cgroups of a job, v2 and v1. Users can create cgroups of any name below /user.slice.
 _JOB = re.compile(r"/[^/]*slurmstepd\.scope/job_\d+(/|$)|/slurm(_[^/]+)?/uid_\d+/job_\d+(/|$)")

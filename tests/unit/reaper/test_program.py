@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pace import until
 
+from gpupool.node.processes import read
 from gpupool.programs.reaper.end import Ended, end
-from gpupool.programs.reaper.processes import read
 
 ROOT = Path(__file__).parents[3]
 NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]

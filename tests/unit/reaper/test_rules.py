@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpupool.programs.reaper.processes import Process
+from gpupool.node.processes import Process
 from gpupool.programs.reaper.rules import Rule, container, in_job, strays, vscode
 
 USER, OTHER, SPARED = 20001, 20002, 20003

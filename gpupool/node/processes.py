@@ -3,12 +3,14 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpupool.node.screen import plain
 
 PROC = Path("/proc")
+_ENDED = (b"Z", b"X")  # states of proc(5)'s stat
 _TICKS = os.sysconf("SC_CLK_TCK")
 _UIDS = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 
@@ -35,19 +37,21 @@ class Process:
         return f"{self.pid}:{self.began:.2f}"
 
 
-def read(pid: int) -> Process | None:
-    """Return a process; None if it has ended or is a zombie."""
+def read(pid: int, user: int | None = None) -> Process | None:
+    """Return a process; None if it has ended, is a zombie, or has another real uid than `user`."""
     place = PROC / str(pid)
     try:
         stat = (place / "stat").read_bytes()
         uid = _UIDS.search((place / "status").read_bytes())
+        if user is not None and (uid is None or int(uid[1]) != user):
+            return None
         groups = (place / "cgroup").read_text(errors="replace").splitlines()
         command = (place / "cmdline").read_bytes().split(b"\0")[:2]
     except OSError:
         return None
     name, _, rest = stat.partition(b"(")[2].rpartition(b")")
     state, parent, *others = rest.split()
-    if uid is None or state in (b"Z", b"X"):
+    if uid is None or state in _ENDED:
         return None
     try:
         exe = str((place / "exe").readlink())
@@ -66,12 +70,25 @@ def read(pid: int) -> Process | None:
     )
 
 
-def present() -> list[Process]:
-    """Return all present processes."""
-    return list(_present())
+def present(user: int | None = None) -> list[Process]:
+    """Return all present processes, or those with this real uid.
+
+    To read a command line, the kernel reads the memory of its process. If that memory is a file of a FUSE server that
+    does not answer, the reader waits for good: so with `user`, nothing of other users is read.
+    """
+    return [process for pid in _pids() if (process := read(pid, user))]
 
 
-def _present() -> Iterator[Process]:
-    for place in PROC.iterdir():
-        if place.name.isdecimal() and (process := read(int(place.name))):
-            yield process
+def parents() -> set[int]:
+    """Return the PIDs of processes that have a child which is not a zombie."""
+    found = set()
+    for pid in _pids():
+        with suppress(OSError):
+            state, parent, *_ = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+            if state not in _ENDED:
+                found.add(int(parent))
+    return found
+
+
+def _pids() -> Iterator[int]:
+    return (int(place.name) for place in PROC.iterdir() if place.name.isdecimal())
