@@ -8,7 +8,7 @@ from pace import until
 
 from tests.testbed.cluster import Testbed
 
-NODE, HOSTILE, OWNER = "clippy", "u-wu1", "u-kira1"
+NODE, HOSTILE, OWNER = "clippy", "u-wu1", "u-cvmlp1"
 #: 20 s on an idle machine, as a multiple of a piece of work that is measured in the test.
 MOST = 40
 KILLED = "journalctl -q -o cat -u gpupool-steps -g '^killed: slurmstepd .* of job {job}, '"
