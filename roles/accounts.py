@@ -21,4 +21,9 @@ def names(cluster: Cluster, node: Node) -> None:
 @where(applies)
 def limits(cluster: Cluster, node: Node) -> None:
     """Set limits and users after slurmctld has started: slurmdbd learns of gres/gpu only then."""
-    accounting.entities(name="Account limits", wanted=entities(cluster), roster=roster_for(cluster))
+    accounting.entities(
+        name="Account limits",
+        wanted=entities(cluster),
+        roster=roster_for(cluster),
+        end_running=cluster.policies.jobs_of_removed_users == "end",
+    )

@@ -5,7 +5,8 @@
      "users": {name: {"default_account": account, "accounts": {account: {field: value}}, "AdminLevel": word,
                       "partitions": [[account, partition]]}},
      "elsewhere": [accounts that another cluster has, too], "partitions": [QoS of slurmctld's partitions],
-     "jobs": [[account, user, QoS] of running and pending jobs], or None if slurmctld does not answer}
+     "jobs": [[account, user, QoS] of running and pending jobs], or None if slurmctld does not answer,
+     "queue": [[account, user, QoS, number of pending jobs, number of others]]}
 
 The fields are those of `gpupool.slurm.keys.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
 `ask_text` and `read` do the same without pyinfra.
@@ -27,7 +28,7 @@ _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
 _ASSOCIATION = ("A", "E", "M")
 # Kinds of rows with names that a coordinator may have given: a row that such a name breaks is left out.
-_NAMED = ("U", "K", "J", "O")
+_NAMED = ("U", "K", "J", "W", "O")
 _LOOK = shell_file(__package__, "accounting.sh")
 
 
@@ -104,6 +105,8 @@ def together(rows: list[list[str]]) -> AccountingState:
             entities["jobs"] = []
         elif kind == "J" and len(row) == 3:
             entities["jobs"].append(row)
+        elif kind == "W" and len(row) == 5:
+            entities["queue"].append([*row[:3], int(row[3]), int(row[4])])
         elif kind in ("O", "P") and len(row) == 1:
             entities["elsewhere" if kind == "O" else "partitions"].append(row[0])
         elif kind not in _NAMED:
@@ -115,7 +118,16 @@ def together(rows: list[list[str]]) -> AccountingState:
 
 def empty() -> dict[str, Any]:
     """Return the entities of an empty slurmdbd."""
-    return {"cluster": [], "qos": {}, "accounts": {}, "users": {}, "elsewhere": [], "partitions": [], "jobs": None}
+    return {
+        "cluster": [],
+        "qos": {},
+        "accounts": {},
+        "users": {},
+        "elsewhere": [],
+        "partitions": [],
+        "jobs": None,
+        "queue": [],
+    }
 
 
 def _association(entities: dict[str, Any], row: list[str]) -> None:

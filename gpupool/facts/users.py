@@ -11,7 +11,9 @@ from gpupool.shell import shell_file, values
 
 #: Ends of access that gpupool has set, one per line: NAME:DAYS. Ends set by others are not changed.
 ENDS = "/var/lib/gpupool/ends"
-_LOOK = values(ends=ENDS) + shell_file(__package__, "users.sh")
+#: Users whom gpupool has created or adopted on a node, one per line: NAME:UID.
+RECORD = "/var/lib/gpupool/users"
+_LOOK = values(ends=ENDS, record=RECORD) + shell_file(__package__, "users.sh")
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,16 @@ class GroupState:
 @dataclass(frozen=True)
 class AccountState:
     """Users and groups by name; `ends` are users' first days without login, `set_ends` the ends set by gpupool.
+    `managed` are the uids in the record of users.
 
-    Both count days since 1970, as shadow(5) does.
+    Ends count days since 1970, as shadow(5) does.
     """
 
     users: dict[str, UserState]
     groups: dict[str, GroupState]
     ends: dict[str, int] = field(default_factory=dict)
     set_ends: dict[str, int] = field(default_factory=dict)
+    managed: dict[str, int] = field(default_factory=dict)
 
 
 class Accounts(Fact[AccountState]):
@@ -57,7 +61,7 @@ class Accounts(Fact[AccountState]):
         """Read the answer."""
         users: dict[str, UserState] = {}
         groups: dict[str, GroupState] = {}
-        ends: dict[str, dict[str, int]] = {"s": {}, "e": {}}
+        ends: dict[str, dict[str, int]] = {"s": {}, "e": {}, "m": {}}
         for line in lines:
             kind, name, *rest = line.split(":")
             if kind in ends:
@@ -67,4 +71,4 @@ class Accounts(Fact[AccountState]):
                 users[name] = UserState(int(rest[1]), int(rest[2]), rest[3], rest[4], rest[5])
             else:
                 groups[name] = GroupState(int(rest[1]), tuple(member for member in rest[2].split(",") if member))
-        return AccountState(users, groups, ends["s"], ends["e"])
+        return AccountState(users, groups, ends["s"], ends["e"], ends["m"])

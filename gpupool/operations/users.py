@@ -1,17 +1,20 @@
 """Users and groups with the same numbers on all nodes: one fact, one command, and none is ever deleted."""
 
 import shlex
+from collections.abc import Mapping
 from datetime import date
 
 from gpupool import unix
 from gpupool.change import ABSENT, PRESENT, Aspect, Kind
-from gpupool.facts.users import ENDS, Accounts, AccountState
+from gpupool.facts.users import ENDS, RECORD, Accounts, AccountState
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.wanted import User
 
-_DAY_0 = date(1970, 1, 1).toordinal()
+#: The day from which shadow(5) counts.
+DAY_0 = date(1970, 1, 1).toordinal()
+_FOLDER = shlex.join(["mkdir", "-p", "-m", "0755", ENDS.rpartition("/")[0]])
 _CHUNK = 200  # commands in one script: an argument has at most 128 KiB
 
 
@@ -60,6 +63,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
     for user in wanted:
         _compare(user, state, managed, work)
     _compare_ends(wanted, state, work)
+    _add_to_record(wanted, state, work)
     yield from work.carry_out(f"{len(wanted)} users: as wanted", "set -e", at_once=_CHUNK)
 
 
@@ -70,7 +74,11 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
     member = {group for group in (*user.groups, *managed) if group in state.groups}
     member = {group for group in member if user.name in state.groups[group].members}
     if now is None and taken:
-        work.obstacles.append(f"user {user.name}: uid {user.uid} belongs to user {taken} here")
+        work.obstacles.append(
+            f"user {user.name}: uid {user.uid} belongs to user {taken} here: use another uid, or rename by hand "
+            f"(usermod -l {user.name} {taken}; move the home; sacctmgr modify user where name={taken} set "
+            f"newname={user.name})"
+        )
     elif now is None:
         options = ["-u", str(user.uid), "-g", user.group, "-d", user.home, "-s", user.shell, "-c", user.comment]
         # -M: the storage has the homes; -l: no sparse lastlog of gigabytes for a large uid
@@ -114,7 +122,7 @@ def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
     kept = {name: day for name, day in state.set_ends.items() if name not in names}
     for user in wanted:
         now, ours = state.ends.get(user.name), state.set_ends.get(user.name)
-        goal = date.fromisoformat(user.ends).toordinal() - _DAY_0 if user.ends else None
+        goal = date.fromisoformat(user.ends).toordinal() - DAY_0 if user.ends else None
         access = f"access of user {user.name}"
         if goal is None:
             if now is not None and now == ours:
@@ -129,10 +137,23 @@ def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
         elif now == ours:
             kept[user.name] = goal
     if kept != state.set_ends:
-        text = "".join(f"{name}:{day}\n" for name, day in kept.items())
-        work.run("mkdir", "-p", "-m", "0755", ENDS.rpartition("/")[0])
-        work.lines.append(f"printf %s {shlex.quote(text)} > {ENDS}.new && mv {ENDS}.new {ENDS}")
+        work.lines += set_ends(kept)
         work.differs("record of ends of access")
+
+
+def set_ends(ends: Mapping[str, int]) -> list[str]:
+    """Return the commands that replace the record of the ends of access that gpupool has set, in days since 1970."""
+    text = "".join(f"{name}:{day}\n" for name, day in ends.items())
+    return [_FOLDER, f"printf %s {shlex.quote(text)} > {ENDS}.new && mv {ENDS}.new {ENDS}"]
+
+
+def _add_to_record(wanted: list[User], state: AccountState, work: Work) -> None:
+    """Record users as managed, so that their access ends when they leave the inventory (`operations.departed`)."""
+    new = [f"{user.name}:{user.uid}" for user in wanted if state.managed.get(user.name) != user.uid]
+    if new and not work.changes:
+        work.differs("record of users")
+    work.lines += [_FOLDER] if new else []
+    work.lines += [f"echo {shlex.quote(line)} >> {RECORD}" for line in new]
 
 
 def _wrong(wanted: list[User]) -> str | None:

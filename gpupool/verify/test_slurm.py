@@ -19,6 +19,24 @@ def test_slurmctld_answers(node: Node, host: Host, cluster: Cluster) -> None:
     assert "is UP" in ping.stdout, f"scontrol ping: {(ping.stdout or ping.stderr).strip()}"
 
 
+@pytest.mark.role("database")
+def test_removed_users_have_no_jobs(cluster: Cluster, host: Host) -> None:
+    """apply cancels pending jobs of users who have left an account; running jobs may finish."""
+    members = {(user.name, account) for user in cluster.users.values() for account in user.accounts}
+    elsewhere = {
+        name for name, account in cluster.accounts.items() if account.entry.members_from or not account.exact
+    } | {"root"}
+    output = host.run(f"squeue -ha -M {cluster.name} -o '%i|%u|%a'")
+    assert output.rc == 0, f"squeue: {output.stderr.strip()}"
+    jobs = [line.split("|") for line in output.stdout.splitlines() if line.count("|") == 2]
+    left = [
+        f"{job} of {user} in {account}"
+        for job, user, account in jobs
+        if account not in elsewhere and (user, account) not in members
+    ]
+    assert not left, f"jobs of users who are not in the account: {', '.join(left)} (to end one: scancel JOB)"
+
+
 @pytest.mark.role("compute")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
     line = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")

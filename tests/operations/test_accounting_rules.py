@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from gpupool.change import Aspect
 from gpupool.facts.accounting import empty
-from gpupool.operations.accounting import blocked, difference, normal
+from gpupool.operations.accounting import blocked, closings, difference, normal
 from gpupool.operations.accounting.removal import kept_for_others
 from gpupool.operations.accounting.steps import Step, properties
 from gpupool.slurm.keys.limits import QOS_FIELDS, parse
@@ -153,6 +153,23 @@ def test_if_jobs_are_unknown_nothing_is_removed() -> None:
     goal = normal({"cluster": "gp"})
     assert difference(there, goal) == []
     assert set(blocked(there, goal)) == {"user ada in account la", "account la"}
+
+
+def test_an_association_with_jobs_is_closed_once_and_a_return_opens_it() -> None:
+    slurmdbd = Slurmdbd()
+    users = {"ada": {"accounts": {"la": {"GrpSubmit": 50}}}}
+    member = normal({"cluster": "gp", "accounts": {"la": {}}, "users": users})
+    gone = normal({"cluster": "gp", "accounts": {"la": {}}})
+    reconcile(slurmdbd, member)
+    slurmdbd.held["jobs"] = [["la", "ada", "normal"]]
+    for each in closings(slurmdbd.entities(), gone):
+        slurmdbd.carry_out(each)
+    closed = slurmdbd.entities()
+    assert [closed["users"]["ada"]["accounts"]["la"][name] for name in ("GrpSubmit", "GrpJobs")] == [0, 0]
+    assert (closings(closed, gone), difference(closed, gone)) == ([], [])
+    reconcile(slurmdbd, member)
+    opened = slurmdbd.entities()["users"]["ada"]["accounts"]["la"]
+    assert (opened["GrpSubmit"], opened["GrpJobs"]) == (50, None)
 
 
 def test_a_qos_of_a_running_partition_is_kept() -> None:

@@ -367,6 +367,11 @@ class Policies(SourcedEntry):
     )
     home_mode: Mode | None = Field(None, description="Mode of new homes; default: storage.home.mode.")
     vscode_kill: Nodes | None = Field(None, description="Nodes on which abandoned VS Code servers are ended.")
+    jobs_of_removed_users: Literal["finish", "end"] = Field(
+        "finish",
+        description="Running jobs of a user who is removed from `users` or from an account: they finish, or apply "
+        "ends them. Pending jobs are always cancelled.",
+    )
     reboot_only_idle: Flag = Field(
         True, description="Compute nodes refuse `reboot` and similar commands while a job runs on them."
     )

@@ -1,7 +1,7 @@
 """Slurm's accounting: compare and change cluster, QoS, accounts, users, coordinators and limits in slurmdbd.
 
 These functions do the same without pyinfra: `ask_text` and `read` (gpupool.facts.accounting), and `normal`,
-`difference`, `blocked` and `script` of this package:
+`closings`, `difference`, `blocked` and `script` of this package:
 
     clean = normal(wanted)
     state = read(run(ask_text(clean["cluster"])))     # run: runs shell text on a node with sacctmgr
@@ -21,6 +21,7 @@ from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
 from gpupool.operations.accounting.bad_names import removable, removal
 from gpupool.operations.accounting.difference import difference
+from gpupool.operations.accounting.leavers import cancellation, changes, closings, to_cancel, without
 from gpupool.operations.accounting.removal import blocked, kept_for_others
 from gpupool.operations.accounting.steps import Step, properties, script
 from gpupool.operations.accounting.wanted import normal, tres_of
@@ -31,7 +32,7 @@ from gpupool.operations.refusal import failure
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.wanted import Roster
 
-__all__ = ["Step", "ask_text", "blocked", "difference", "entities", "normal", "read", "script", "tres_of"]
+__all__ = ["Step", "ask_text", "blocked", "closings", "difference", "entities", "normal", "read", "script", "tres_of"]
 
 _SHOWN = 5  # entities of another system that a note lists
 PATIENCE = 30  # seconds to wait for a slurmdbd that was just started
@@ -40,7 +41,13 @@ _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 @operation
-def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, roster: Roster | None = None) -> Commands:
+def entities(
+    wanted: dict[str, Any],
+    limits: bool = True,
+    exact: bool = True,
+    roster: Roster | None = None,
+    end_running: bool = False,
+) -> Commands:
     """Have the entities `wanted` in slurmdbd for their cluster; the structure is that of `gpupool.facts.accounting`.
 
     `exact`: missing fields get Slurm's defaults, and missing entities are removed, except root, the QoS normal and
@@ -51,8 +58,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     `roster`: members of groups in a directory are users of its accounts, too, as this host's sssd reports them. If
     the answer may be incomplete, no user of these accounts is removed.
 
-    Entities with running or pending jobs are not removed: the operation makes all other changes, then fails. Accounts
-    and users whose names no row of sacctmgr can hold (see `facts.association_rows`) are removed first.
+    Pending jobs of users who are to be removed from an account are cancelled, and with `end_running` all others.
+    Entities with jobs are not removed, and their users may start none: the operation makes all other changes, then
+    fails. Accounts and users whose names no row of sacctmgr can hold (see `facts.association_rows`) are removed first.
     """
     try:
         clean = normal(wanted, limits, exact)
@@ -83,13 +91,30 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     now, silent = state.entities, state.trouble
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
-    steps, stays = difference(now, clean), blocked(now, clean)
+    closing, gone = closings(now, clean), to_cancel(now, clean, end_running)
+    closed = properties(closing)
+    if gone and executing():
+        text = cancellation(name, gone, end_running)
+        yield StringCommand("sh -s", _stdin=script(closing) + text)
+        state, closing = _state(name, tres_of(clean)), []
+        now, silent = state.entities, state.trouble
+    elif gone:
+        now = without(now, gone, end_running)
+    steps, stays = [*closing, *difference(now, clean)], blocked(now, clean)
     empty = [Aspect("answers", "does not", note=f"does not answer ({silent}): shown as if it were empty")]
     unusable = people(asked, roster)[1] if asked and roster else {}
     later = {f"{item} cannot be removed yet": [Aspect(ABSENT, PRESENT, note=why)] for item, why in stays.items()}
     unknown_members = {item: [Aspect("as in the directory", "as it is", note=why)] for item, why in unsure.items()}
     bad = {each.item: [Aspect(ABSENT, PRESENT, note="removed: its name is not valid")] for each in doomed}
-    differs = ({"slurmdbd": empty} if silent else {}) | bad | properties(steps) | later | unknown_members
+    differs = (
+        ({"slurmdbd": empty} if silent else {})
+        | bad
+        | closed
+        | properties(steps)
+        | dict(changes(gone))
+        | later
+        | unknown_members
+    )
     diffs.record(Change(Kind.ACCOUNTING, item, tuple(each)) for item, each in differs.items())
     if unusable:
         named = "; ".join(f"{name!r}: {why}" for name, why in list(unusable.items())[:_SHOWN])
@@ -100,7 +125,7 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         diffs.note(f"left in slurmdbd, because another system manages it, too: {shown}")
     if kept := [each.item for each in state.bad_names if each not in doomed]:
         diffs.note(f"ignored in slurmdbd, because the name is invalid: {', '.join(kept[:_SHOWN])}")
-    if not steps and not stays and not unsure and not doomed:
+    if not steps and not stays and not unsure and not doomed and not gone:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))

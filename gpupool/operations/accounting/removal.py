@@ -17,7 +17,9 @@ _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
 @dataclass(frozen=True)
-class _Strays:
+class Strays:
+    """Entities of slurmdbd that are not wanted, each with the reason why it cannot be removed yet; None if it can."""
+
     members: dict[tuple[str, str, str], str | None]  # (user, account, partition) -> why it is kept
     accounts: dict[str, str | None]
     qos: dict[str, str | None]
@@ -25,7 +27,7 @@ class _Strays:
 
 def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands that remove unwanted entities: users before accounts, children before parents, QoS last."""
-    stays = _strays(now, wanted)
+    stays = strays(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
     # Slurm refuses to remove a user's default account before the others; 22.05 even within one command
     ranks: list[list[Step]] = [[], [], []]
@@ -55,7 +57,7 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 def blocked(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
     """Return the unwanted entities that cannot be removed yet, by name, with the reason."""
-    stays = _strays(now, wanted)
+    stays = strays(now, wanted)
     members = {
         f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
         for (user, account, partition), why in stays.members.items()
@@ -107,9 +109,10 @@ def _values_of_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iter
         yield from (values for name, values in current["accounts"].items() if name in accounts)
 
 
-def _strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Strays:
+def strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Strays:
+    """Return the entities that are not wanted."""
     if not wanted["exact"]:
-        return _Strays({}, {}, {})
+        return Strays({}, {}, {})
     spared = accounts_of_others(now, wanted)
     members = _members(now, wanted, spared)
     accounts: dict[str, str | None] = {}
@@ -117,7 +120,7 @@ def _strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Strays:
         if name != "root" and name not in wanted["accounts"] and name not in spared:
             accounts[name] = _account_stays(name, now, members, accounts)
     qos = {name: _qos_stays(name, now, members, accounts) for name in sorted(stray_qos(now, wanted))}
-    return _Strays(members, accounts, qos)
+    return Strays(members, accounts, qos)
 
 
 def _members(

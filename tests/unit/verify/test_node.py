@@ -60,3 +60,15 @@ def test_a_user_who_left_the_inventory_is_named_until_the_account_has_expired() 
     with pytest.raises(AssertionError, match=r"may log in: u-left1 \(to end that: usermod --expiredate 1 u-left1\)"):
         look(passwd)
     look("\n".join(line for line in passwd.splitlines() if "u-left1" not in line))
+
+
+def test_an_open_account_and_a_session_of_a_removed_user_are_named() -> None:
+    def look(*lines: str) -> None:
+        at: Any = Node("\n".join((*lines, "gpupool-end\n")))
+        test_node.test_removed_users_have_no_session(EXAMPLE, at, at)
+
+    look("m:u-left1:20901", "d:u-left1:1:0")
+    with pytest.raises(AssertionError, match=r"may log in: u-left1 \(`gpupool apply` ends that\)"):
+        look("m:u-left1:20901", "d:u-left1::0")
+    with pytest.raises(AssertionError, match=r"removed users: u-left1 \(2\)"):
+        look("m:u-left1:20901", "d:u-left1:1:2")
