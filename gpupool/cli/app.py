@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "maintain": "Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, "
     "resume.",
     "upgrade": "Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.",
+    "rekey": "Replace the munge key on all nodes, while jobs run. Exit code 1 if a node did not get it.",
     "onboard": "Add machines to the cluster: compare, deploy and test them, and write them into the inventory.",
     "retire": "Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the "
     "inventory.",

@@ -20,8 +20,9 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
 
 _NEW = f"{KEY}.$$.gpupool-new"  # named after the shell that writes and renames it
-_SMALLEST = 32  # bytes; munged refuses shorter keys
-_READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
+#: Bytes of a key; munged refuses shorter ones.
+SMALLEST = 32
+_READY = f"[ $(stat -c %s {_NEW}) -ge {SMALLEST} ]"
 _PLACE = (
     f"chown munge:munge {_NEW} && chmod 0400 {_NEW} && sync {_NEW} && mv -fT {_NEW} {KEY} && sync /etc/munge "
     "|| { echo 'cannot install the munge key: is the package munge installed?' >&2; exit 1; }"
@@ -39,7 +40,7 @@ def key(source: str | None = None) -> Commands:
     Without an answer from the source, an existing key is kept; without a key, the operation fails.
     """
     now = look(MungeKey, "the munge key")
-    fit = now.size >= _SMALLEST
+    fit = now.size >= SMALLEST
     wanted, trouble = (None, None) if source is None else _look_at(source)
     if source is not None and trouble and not fit:
         raise Refused(f"there is no munge key here, and {source}, which has it, {trouble}")
@@ -55,7 +56,7 @@ def key(source: str | None = None) -> Commands:
         yield StringCommand(f"install -d -o munge -g munge -m 0700 /etc/munge && {make}")
         return
     box: list[str] = []
-    yield FunctionCommand(_fetch, (source, box), {})
+    yield FunctionCommand(read_key, (source, KEY, box), {})
     if not box:
         raise Refused(f"cannot read the munge key from {source}")
     # base64, because the input is a text stream; the file gets mode 0600 before it has the key
@@ -92,22 +93,22 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
                 # all nodes ask, one after the other, but only the first waits for the time-out
                 _silent[host] = "cannot be reached"
                 return None, _silent[host]
-            if known is not None and (known.size >= _SMALLEST or not executing()):
+            if known is not None and (known.size >= SMALLEST or not executing()):
                 _known.setdefault(host, {})[executing()] = known
     if known is None:
         return None, "does not answer"
-    if executing() and known.size < _SMALLEST:
+    if executing() and known.size < SMALLEST:
         return None, "has no munge key"
     return known, None
 
 
-def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
-    """Append the key of host `name` to `box` as base64; nothing if it could not be read."""
+def read_key(state: State, host: Host, name: str, path: str, box: list[str]) -> bool:
+    """Append the key at a path of host `name` to `box` as base64; nothing if it could not be read."""
     # pyinfra passes state and host because of the names of these arguments
     source = state.inventory.get_host(name, default=None)
     if source is not None:
         with turn(source), suppress(OSError, SSHException):
-            done, output = source.run_shell_command(StringCommand("base64", "-w0", KEY), print_output=False)
-            if done and len(output.stdout) >= _SMALLEST:
+            done, output = source.run_shell_command(StringCommand("base64", "-w0", path), print_output=False)
+            if done and len(output.stdout) >= SMALLEST:
                 box.append(output.stdout)
     return True

@@ -35,7 +35,7 @@ _LUA = (".luacheckrc", "templates/job_submit/", "inventory/example/")
 #: Modules that a layer runs in separate processes, so that its tests need not import them; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
     "roles": ("deploys.site",),
-    "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
+    "testbed": (*_DEPLOY, "gpupool.cli.rekey", "gpupool.cli.render", "gpupool.cli.storage"),
     "day2": (*_DEPLOY, *_UPKEEP),
     "driver": ("gpupool.cli.testbed",),
     "guides": _DEPLOY,

@@ -43,6 +43,7 @@ COMMANDS = {
     "restore": [],
     "maintain": ["--nodes", "gpu-1"],
     "upgrade": [],
+    "rekey": [],
     "onboard": ["gpu-4", "10.90.2.4", "--host-key", "SHA256:known"],
     "retire": ["gpu-3"],
 }
