@@ -14,6 +14,7 @@ from pyinfra.api.host import Host
 from pyinfra.api.state import State
 
 from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
+from gpupool.facts.files import Paths
 from gpupool.facts.munge import KEY, MungeKey
 from gpupool.facts.service import Unit
 from gpupool.operations import diffs
@@ -39,7 +40,7 @@ _REPLACE = (
 
 @operation
 def stored(source: str | None = None) -> Commands:
-    """Store a new key beside the key of the node: a created one (`source` None), or that of the host `source`.
+    """Store a new key beside the key of the node: created here (`source` None), or copied from the host `source`.
 
     A new key of an earlier run, which no node uses, is replaced. Refused without a munge key on the node.
     """
@@ -61,6 +62,9 @@ def stored(source: str | None = None) -> Commands:
 @operation
 def discarded() -> Commands:
     """Remove a new key that is not in use."""
+    if NEW not in look(Paths, "the new munge key", paths=[NEW], shown={}):
+        this_host().noop("no new munge key is here")
+        return
     diffs.record([Change(Kind.FILE, NEW, (Aspect(ABSENT, PRESENT, note="removed"),))])
     yield StringCommand(f"rm -f {NEW}")
 

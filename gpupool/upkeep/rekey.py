@@ -23,7 +23,7 @@ _AGAIN = "jobs keep running; run the same command again to continue"
 
 @dataclass(frozen=True)
 class Rekeying:
-    """The plan of a replacement: the nodes that get the new key, and those that keep the old one and are drained."""
+    """The plan: the nodes that get the new key, and the nodes that keep the old key and are drained (`left_out`)."""
 
     names: tuple[str, ...]
     left_out: tuple[Node, ...]

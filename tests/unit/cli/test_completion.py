@@ -34,7 +34,7 @@ def test_the_script_of_a_shell_asks_gpupool(
 
 
 def test_commands_and_options_are_completed(completed: Callable[..., list[str]]) -> None:
-    assert completed("re") == ["render", "retire", "rehearse", "restore"]
+    assert completed("re") == ["render", "rekey", "retire", "rehearse", "restore"]
     assert completed("plan", "x", "--li") == ["--limit"]
     assert completed("rehearse", "x", "--slurm", "2") == ["22.05", "24.11", "26.05"]
     assert completed("plan", "x", "--on", "") == ["auto", "testbed", "nodes"]
