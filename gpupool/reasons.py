@@ -12,9 +12,11 @@ class Code(StrEnum):
 
     FAILED = "failed"  # a command failed, or a fact could not be read
     REFUSED = "refused"  # an operation will not make a change
+    HELD = "held"  # nothing was changed, because an operation refuses on another node of the run
     UNREACHABLE = "unreachable"  # no connection: nothing was sent to the node
     BUSY = "busy"  # another run has locked this node, or another node of the run
     UNIT_DOWN = "unit-down"  # a unit does not run after its start
+    WAITS = "waits"  # everything else is done; this waits for jobs, or for something that only an admin can do
     NEEDS_REBOOT = "needs-reboot"
 
 

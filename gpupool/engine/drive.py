@@ -21,7 +21,7 @@ from gpupool.engine.changes import changes_of
 from gpupool.engine.connection import connect, disconnect, compare_clocks_and_lock
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.execution import execute as execute_operations
-from gpupool.engine.foresight import foresee, prepare
+from gpupool.engine.foresight import foresee, prepare, refuse_all
 from gpupool.engine.hosts import HostRun
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
@@ -43,6 +43,7 @@ def run(
     *,
     execute: bool,
     origin: Origin | None,
+    refusals_first: bool = False,
     progress: Progress | None = None,
     limit: Collection[str] | None = None,
     log: Path | None = None,
@@ -50,9 +51,11 @@ def run(
     """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on the nodes named in `limit`.
 
     Without `execute` nothing is written: the report has the changes that would be made. With `execute` the nodes are
-    locked for this run; if another run has locked one of them, all fail and nothing is changed. An unreachable node,
-    or an error in a role, a fact or an operation, stops only that node. Ctrl-C ends the run with `Report.interrupted`.
-    `log` gets pyinfra's messages. Each changed node gets an audit line with `origin`, which is required with `execute`.
+    locked for this run; if another run has locked one of them, all fail and nothing is changed. With `refusals_first`,
+    all operations are asked on all nodes before the first change: if one refuses, all nodes fail and nothing is
+    changed. An unreachable node, or an error in a role, a fact or an operation, stops only that node. Ctrl-C ends the
+    run with `Report.interrupted`. `log` gets pyinfra's messages. Each changed node gets an audit line with `origin`,
+    which is required with `execute`.
     GpupoolError if the deploy cannot be run or a node in `limit` does not exist.
     """
     unknown = sorted(set(limit or ()) - {node.name for node in hosts})
@@ -64,10 +67,12 @@ def run(
         return Report({}, 0.0)
     loaded = load(deploy)
     host_runs = HostRuns(hosts, loaded, progress or Silence(), limit)
-    return _run(host_runs, loaded, execute, Audit(origin) if origin else None, log)
+    return _run(host_runs, loaded, execute, refusals_first, Audit(origin) if origin else None, log)
 
 
-def _run(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None, log: Path | None) -> Report:
+def _run(
+    host_runs: HostRuns, deploy: Deploy, execute: bool, refusals_first: bool, audit: Audit | None, log: Path | None
+) -> Report:
     """Run all stages and return the report; connections are closed in any case."""
     began = time.monotonic()
     changes: dict[Host, tuple[tuple[Change, ...], tuple[Effect, ...]]] = {}
@@ -75,7 +80,7 @@ def _run(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None
     with recording(heard, log) as recorder, command_line(host_runs.state), faster(), interruptible():
         ticker = gevent.spawn(_tick, host_runs.progress)
         try:
-            _stages(host_runs, deploy, execute, audit)
+            _stages(host_runs, deploy, execute, refusals_first, audit)
         except KeyboardInterrupt:
             host_runs.stop(GRACE_SECONDS)
         try:
@@ -99,11 +104,13 @@ def _run(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None
     )
 
 
-def _stages(host_runs: HostRuns, deploy: Deploy, execute: bool, audit: Audit | None) -> None:
+def _stages(host_runs: HostRuns, deploy: Deploy, execute: bool, refusals_first: bool, audit: Audit | None) -> None:
     connect(host_runs)
     compare_clocks_and_lock(host_runs, lock=execute)
     prepare(host_runs, deploy, execute)
     if execute:
+        if refusals_first:
+            refuse_all(host_runs)
         execute_operations(host_runs, audit)
     else:
         foresee(host_runs)

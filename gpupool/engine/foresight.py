@@ -1,5 +1,6 @@
 """The stages of a run before a change: call the deploy for each host, ask questions, compute the changes of a plan."""
 
+from contextlib import suppress
 from functools import partial
 
 from pyinfra.api import Host
@@ -9,6 +10,12 @@ from gpupool.engine.deploy import Deploy
 from gpupool.engine.host_runs import HostRuns
 from gpupool.engine.hosts import HostRun
 from gpupool.engine.record import unheard
+from gpupool.operations import diffs
+from gpupool.operations.refusal import RefusedInPlanError
+from gpupool.reasons import Code, Reason
+from gpupool.wording import shortened
+
+_HELD = Reason(Code.HELD)
 
 
 def prepare(host_runs: HostRuns, deploy: Deploy, execute: bool) -> None:
@@ -57,5 +64,41 @@ def _foresee(host_runs: HostRuns, host_run: HostRun) -> None:
             with host_runs.failing(host_run, partial(host_runs.state.name, host_run.host, op_hash)):
                 host_runs.state.foresee(host_run.host, op_hash)
             if host_run.failure:
+                break
+    host_runs.progress.advance()
+
+
+def refuse_all(host_runs: HostRuns) -> None:
+    """Before an apply: if an operation refuses on a host, as a plan would show, fail all hosts; nothing is changed.
+
+    Only refusals count. An operation that fails for another reason is left to the execution, and fails its host alone.
+    """
+    active = host_runs.active()
+    host_runs.progress.stage("Foresee", len(active))
+    refusals: dict[HostRun, tuple[str, Reason]] = {}
+    with unheard():
+        host_runs.each(host_runs.state.config.PARALLEL, partial(_refusal, host_runs, refusals), active)
+    for host_run in active:
+        host_runs.state.forget_foreseen(host_run.host)
+    if not refusals:
+        for host_run in active:
+            diffs.forget(host_run.host)
+        return
+    refusing = shortened([host_run.name for host_run in active if host_run in refusals])
+    why = f"not changed, because apply would refuse a change of {refusing} (use --limit to leave nodes out)"
+    for host_run in active:
+        host_runs.fail(host_run, *refusals.get(host_run, (why, _HELD)))
+
+
+def _refusal(host_runs: HostRuns, refusals: dict[HostRun, tuple[str, Reason]], host_run: HostRun) -> None:
+    """Add the first refusal of a host to `refusals`."""
+    with host_runs.deploying(host_run), suppress(Exception):
+        for op_hash in host_runs.state.ops[host_run.host]:
+            host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
+            try:
+                host_runs.state.foresee(host_run.host, op_hash)
+            except RefusedInPlanError as refused:
+                if refused.reason.code is Code.REFUSED:
+                    refusals[host_run] = f"{host_runs.state.name(host_run.host, op_hash)}: {refused}", refused.reason
                 break
     host_runs.progress.advance()

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from gpupool.terminal import Screen, styled
 
 SILENCE_SECONDS = 10
-UNITS = {"Connect": "nodes", "Prepare": "nodes", "Execute": "operations", "Rehearse": "promises"}
+UNITS = {"Connect": "nodes", "Prepare": "nodes", "Foresee": "nodes", "Execute": "operations", "Rehearse": "promises"}
 
 
 class Progress(Protocol):

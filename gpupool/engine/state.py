@@ -76,6 +76,12 @@ class PoolState(State):
         changes = bool(meta.will_change) and _guards_hold(data.global_arguments["_if"])
         meta.set_complete(True, ["?"] if changes else [], CommandOutput([]))
 
+    def forget_foreseen(self, host: Host) -> None:
+        """Undo all `foresee` of a host, so that its operations can be executed."""
+        for data in self.ops[host].values():
+            meta = data.operation_meta
+            meta._success = meta._commands = meta._combined_output = meta._maybe_is_change = None
+
 
 def _guards_hold(guards: Any) -> bool:
     """Return whether all `_if` guards hold; also True if a guard raises, for example because it reads output."""

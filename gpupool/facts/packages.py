@@ -14,7 +14,8 @@ POLICY_MARK = "gpupool: no service starts because a package was installed"
 #: Lock file of all gpupool scripts that run apt.
 LOCK = "/var/lib/gpupool-packages.lock"
 
-_LOOK = shell_file(__package__, "packages.sh")
+#: The script that asks for packages; `facts.removals` continues it.
+LOOK = shell_file(__package__, "packages.sh")
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,22 @@ class Packages(Fact[PackageState]):
 
     def command(self, packages: Sequence[str]) -> StringCommand:
         """Ask for all packages in one command."""
-        return ask(_LOOK, POLICY_MARK, *packages)
+        return ask(LOOK, POLICY_MARK, *packages)
 
     def read(self, lines: list[str]) -> PackageState:
         """Read the answer."""
-        rows = [line.split("\t") for line in lines]
-        return PackageState(
-            # the second letter is the state; "hi " (held, installed) counts as installed, too
-            installed={row[2]: row[3] for row in rows if row[0] == "package" and row[1][1:2] == "i"},
-            unfinished=["unfinished"] in rows,
-            leftover=["leftover"] in rows,
-        )
+        return read_packages(lines)
+
+
+def read_packages(lines: list[str]) -> PackageState:
+    """Return the state that the lines of the script describe; other lines are ignored."""
+    rows = [line.split("\t") for line in lines]
+    return PackageState(
+        # the second letter is the state; "hi " (held, installed) counts as installed, too
+        installed={row[2]: row[3] for row in rows if row[0] == "package" and row[1][1:2] == "i"},
+        unfinished=["unfinished"] in rows,
+        leftover=["leftover"] in rows,
+    )
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,12 @@ def notes(host: Any) -> tuple[str, ...]:
     return tuple(_notes.pop(host, {}))
 
 
+def forget(host: Any) -> None:
+    """Drop all changes, effects and notes of a host: a run that has foreseen them begins to make them."""
+    for records in (_changes, _effects, _notes):
+        records.pop(host, None)
+
+
 def take(host: Any, op_hash: str | None) -> tuple[Change, ...]:
     """Return and clear the changes that the operation recorded on this host; empty if there are none."""
     return _changes.get(host, {}).pop(op_hash, ())

@@ -3,7 +3,7 @@
 from gpupool.change import Aspect, Kind
 from gpupool.facts.directory import Client
 from gpupool.operations.ambient import this_host
-from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 
@@ -30,10 +30,11 @@ def has_password(path: str, dn: str) -> Commands:
     if state.password is None:
         raise Refused(
             f"there is no password of {dn} on this node, so no user of the directory is known: write {path}, "
-            "mode 0600, with the lines [domain/directory] and ldap_default_authtok = PASSWORD"
+            "mode 0600, with the lines [domain/directory] and ldap_default_authtok = PASSWORD",
+            WAITS,
         )
     owner, mode = state.password
     if owner != "root" or int(mode, 8) & 0o137:
-        raise Refused(f"{path} has owner {owner} and mode {mode}: chown root:root {path} && chmod 0600 {path}")
+        raise Refused(f"{path} has owner {owner} and mode {mode}: chown root:root {path} && chmod 0600 {path}", WAITS)
     this_host().noop("the password of the directory is on the node")
     yield from ()

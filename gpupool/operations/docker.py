@@ -8,7 +8,7 @@ from gpupool.facts.docker import Containers
 from gpupool.facts.service import Unit
 from gpupool.operations import upcoming
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
 from gpupool.operations.service import Wanted, bring_up, stale
 
 _UNIT = "docker.service"
@@ -31,7 +31,8 @@ def up_to_date(restart_if: list[str]) -> None:
         more = f" and {len(containers) - _SHOWN} more" if len(containers) > _SHOWN else ""
         raise Refused(
             f"dockerd is not restarted while containers run, and uses older settings ({', '.join(changed)}): "
-            f"{named}{more}. Apply again when they have ended; to have them end, drain the node"
+            f"{named}{more}. Apply again when they have ended; to have them end, drain the node",
+            WAITS,
         )
     this_host().noop("dockerd runs with its settings")
 

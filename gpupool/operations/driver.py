@@ -11,7 +11,7 @@ from gpupool.effect import Effect
 from gpupool.facts.driver import Driver, DriverState
 from gpupool.operations import diffs, packages
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.reasons import Code, Reason
 from gpupool.shell import shell_file, values
@@ -73,7 +73,8 @@ def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
         wanted = driver.version or f"{driver.prefix}*"
         raise Refused(
             f"GPU driver {state.loaded} is not replaced, because {why}; wanted: {wanted} ({', '.join(late)}); "
-            f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again"
+            f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again",
+            WAITS,
         )
     if executing() and not late and (other := _other_loaded(driver, state)):
         raise Refused(

@@ -19,10 +19,15 @@ from gpupool.facts.base import Fact
 from gpupool.facts.script import limit_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import REFUSED, refuse
-from gpupool.reasons import Reason
+from gpupool.reasons import Code, Reason
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+#: A node that gives no answer fails alone; a refusal stops the apply on all nodes.
+UNREAD = Reason(Code.FAILED)
+#: A refusal at the end of an apply, which stops nothing: all other operations are done before it.
+WAITS = Reason(Code.WAITS)
 
 #: The type of an operation's generator.
 Commands = Generator[PyinfraCommand, None, None]
@@ -63,5 +68,5 @@ def look(fact: type[Fact[T]], what: str, **arguments: Any) -> T:
     answer: T | None = this_host().get_fact(fact, **arguments)
     if answer is None:
         limit = limit_of(str(fact().command(**arguments)))
-        raise Refused(f"cannot read {what}: no answer within {limit} s")
+        raise Refused(f"cannot read {what}: no answer within {limit} s", UNREAD)
     return answer

@@ -7,9 +7,11 @@ from gpupool.facts.directory import Members
 from gpupool.facts.homes import Homes, HomeState
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
-from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
 from gpupool.operations.members import people
+from gpupool.operations.refusal import REFUSED
 from gpupool.operations.work import Work
+from gpupool.reasons import Reason
 from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Roster
 
@@ -44,11 +46,12 @@ def of_members(
     yield from have(
         [Folder(path.replace("{user}", person.name), person.uid, person.gid, mode) for path in paths for person in fit],
         skeleton,
+        WAITS,
     )
 
 
-def have(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Commands:
-    """Do what `present` does, as part of another operation."""
+def have(homes: list[Folder], skeleton: dict[str, str] | None = None, strange: Reason = REFUSED) -> Commands:
+    """Do what `present` does, as part of another operation; `strange` is the code for a home of another owner."""
     state: dict[str, HomeState] = {}
     for first in range(0, len(homes), _PATHS):
         part = look(Homes, "the home directories", paths=[home.path for home in homes[first : first + _PATHS]])
@@ -56,7 +59,7 @@ def have(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Command
     strangers = [home for home in homes if home.path in state and state[home.path].uid != home.uid]
     if strangers:
         whose = ", ".join(f"{home.path} belongs to uid {state[home.path].uid}, not {home.uid}" for home in strangers)
-        raise Refused(f"{whose}; change its owner by hand")
+        raise Refused(f"{whose}; change its owner by hand", strange)
     texts = skeleton or {}
     work = Work(Kind.FILE, texts=list(texts.values()))
     for home in homes:

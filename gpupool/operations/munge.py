@@ -16,7 +16,7 @@ from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.facts.munge import KEY, KeyState, MungeKey
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, run_state, this_host
-from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.frame import UNREAD, Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
 
 _NEW = f"{KEY}.$$.gpupool-new"  # named after the shell that writes and renames it
@@ -28,7 +28,7 @@ _PLACE = (
     "|| { echo 'cannot install the munge key: is the package munge installed?' >&2; exit 1; }"
 )
 
-_known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Host, KeyState] = WeakKeyDictionary()
 _silent: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
 
 
@@ -43,7 +43,7 @@ def key(source: str | None = None) -> Commands:
     fit = now.size >= SMALLEST
     wanted, trouble = (None, None) if source is None else _look_at(source)
     if source is not None and trouble and not fit:
-        raise Refused(f"there is no munge key here, and {source}, which has it, {trouble}")
+        raise Refused(f"there is no munge key here, and {source}, which has it, {trouble}", UNREAD)
     if fit and (wanted is None or wanted.sha256 in ("", now.sha256)):
         yield from _rights(now, trouble)
         return
@@ -85,8 +85,8 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
     with turn(host):
         if host in _silent:
             return None, _silent[host]
-        known = _known.get(host, {}).get(executing())
-        if known is None:
+        known = _known.get(host)
+        if known is None or (executing() and known.size < SMALLEST):  # this run may have made the key since
             try:
                 known = get_fact(state, host, MungeKey, apply_failed_hosts=False)
             except Exception:  # whatever the connector raises must not fail this host
@@ -94,7 +94,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
                 _silent[host] = "cannot be reached"
                 return None, _silent[host]
             if known is not None and (known.size >= SMALLEST or not executing()):
-                _known.setdefault(host, {})[executing()] = known
+                _known[host] = known
     if known is None:
         return None, "does not answer"
     if executing() and known.size < SMALLEST:

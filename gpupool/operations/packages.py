@@ -1,16 +1,21 @@
-"""Debian packages: one apt-get for all missing packages, which starts no service."""
+"""Debian packages: one apt-get for all missing packages, which starts no service and removes no package."""
 
 from gpupool import unix
 from gpupool.change import ABSENT, PRESENT, Aspect, Kind
-from gpupool.facts.packages import LOCK, POLICY_MARK, FetchedPackage, Packages
+from gpupool.facts.packages import LOCK, POLICY_MARK, FetchedPackage
+from gpupool.facts.removals import REMOVALS, Installation, Installations
+from gpupool.operations import diffs
+from gpupool.operations.ambient import executing
 from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.refusal import REFUSED
 from gpupool.operations.work import Work
+from gpupool.reasons import marked
 from gpupool.shell import shell_file, values
 
 #: Folder with the sha256 of each package that was downloaded from a URL.
 FETCHED = "/var/lib/gpupool/packages"
 #: The beginning of every script that runs apt-get.
-APT = values(mark=POLICY_MARK, lock=LOCK) + shell_file(__package__, "packages.sh")
+APT = values(mark=POLICY_MARK, lock=LOCK, refused=marked(REFUSED)) + REMOVALS + shell_file(__package__, "packages.sh")
 _PRELUDE = APT
 #: The lines before packages are changed: only under the lock is it known whether an earlier run was interrupted.
 FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
@@ -26,11 +31,13 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     Names are exact Debian package names. `versions` are the wanted versions of some of them, which may be older; no
     other package's version is changed. The installation starts or restarts no service, and existing configuration
     files are kept. Package lists are updated if they are older than a day, or if the installation fails with them.
+    Refused if apt would remove a package. With package lists in which a package is missing, this is only known later.
     """
     if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
-    state = look(Packages, "the installed packages", packages=sorted(set(packages)))
     versions = versions or {}
+    found = look(Installations, "the installed packages", packages=sorted(set(packages)), versions=versions)
+    state = found.now
     missing = []
     work = Work(Kind.PACKAGE)
     for package in dict.fromkeys(packages):
@@ -47,8 +54,22 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     if state.unfinished or missing:
         work.lines += FIRST
     if missing:
+        _refuse_removals(found, missing)
         work.run("get", *missing)
     yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)
+
+
+def _refuse_removals(found: Installation, missing: list[str]) -> None:
+    """Refused if apt would remove a package to install the missing ones; a note if apt cannot tell yet."""
+    if found.untried and not executing():
+        diffs.note(f"packages: whether apt would remove one is not known before it updates its lists ({found.untried})")
+    if found.removed:
+        each = "; ".join(f"{name}, for {by or ', '.join(missing)}" for name, by in found.removed.items())
+        names = " ".join(found.removed)
+        raise Refused(
+            f"apt would remove packages that the inventory does not name: {each}. "
+            f"If they may go: apt-get remove {names}; then apply again"
+        )
 
 
 @operation

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Defines functions that install Debian packages; the caller appends their calls. $mark: a line of gpupool's policy-rc.d.
-# $lock: a lock file, which is held until the end.
+# $lock: a lock file, which is held until the end. $refused: the line before the message of a refusal. Needs removals.sh.
 # No service starts meanwhile. The node's own policy-rc.d is restored at the end, also after a failure.
 # Output is written to a file on the node, so that a lost connection does not kill dpkg by a broken pipe.
-# shellcheck disable=SC2154 # the caller sets mark and lock
+# shellcheck disable=SC2154,SC2086,SC2116 # the caller sets mark, lock and refused; names, with spaces between
 
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
@@ -23,10 +23,17 @@ update() { # Error-Mode=any: otherwise apt only warns about a mirror that does n
   away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
   away="apt-get update: ${away:-failed with no output}"; return 1
 }
+name_removals() { # after apt has failed: ends with the names if these arguments of apt-get would remove a package
+  gone=$(removals "$@") || return 0
+  [ -z "$gone" ] || {
+    printf '%s\n' "$refused" "apt would remove packages that the inventory does not name: $(echo $gone)" >&2; exit 1
+  }
+}
 get() { # tries the present lists first; if they are not enough and no mirror answers, that is the reason of the failure
   older=; case "$*" in *=*) older=--allow-downgrades;; esac # a pinned version may be older
-  apt install --no-install-recommends $older -- "$@" && return
-  [ -n "$away" ] || { update && apt install --no-install-recommends $older -- "$@" && return; }
+  apt install --no-install-recommends --no-remove $older -- "$@" && return
+  [ -n "$away" ] || { update && apt install --no-install-recommends --no-remove $older -- "$@" && return; }
+  name_removals $older -- "$@"
   # LC_ALL is C here
   [ -z "$away" ] || ! tail -n 5 "$log" |
     grep -q 'Unable to locate\|^E: Version .* was not found\|nable to fetch\|ailed to fetch\|no installation candidate' || {
@@ -43,8 +50,8 @@ fetch() { # package, address, sha256 of the file, folder of notes
     printf '%s\n' "cannot fetch $2: ${output#E: }" >&2; exit 1
   }
   # the installed package may be newer
-  set -- "$@" apt install --no-install-recommends --allow-downgrades -- "$file"
-  (shift 4; "$@") || { update && (shift 4; "$@"); } || say 'apt-get install'
+  set -- "$@" apt install --no-install-recommends --no-remove --allow-downgrades -- "$file"
+  (shift 4; "$@") || { update && (shift 4; "$@"); } || { name_removals --allow-downgrades -- "$file"; say 'apt-get install'; }
   mkdir -p -- "$4"; printf '%s\n' "$3" >"$4/.$1.new"; sync -- "$4/.$1.new"; mv -fT -- "$4/.$1.new" "$4/$1"
 }
 away=

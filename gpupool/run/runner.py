@@ -50,7 +50,7 @@ class DeployRunner:
         return self.deploy(SITE, names, execute=False, log=log)
 
     def apply(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
-        """Make nodes match the inventory; see `deploy`."""
+        """Make nodes match the inventory; if a node refuses a change, no node is changed. See `deploy`."""
         return self.deploy(SITE, names, execute=True, log=log)
 
     def deploy(
@@ -115,4 +115,13 @@ class DeployRunner:
                 commands = {name: {"ssh_command": nodes.command(name)} for name in addresses}
                 hosts = [replace(host, data={**host.data, **commands.get(host.name, {})}) for host in hosts]
             origin = self.origin if execute else None
-            return run(hosts, steps, execute=execute, progress=progress, limit=names, log=log, origin=origin)
+            return run(
+                hosts,
+                steps,
+                execute=execute,
+                refusals_first=steps == SITE,
+                progress=progress,
+                limit=names,
+                log=log,
+                origin=origin,
+            )

@@ -56,7 +56,7 @@ def test_a_plan_fails_with_the_reason_and_the_time_limit() -> None:
 def test_a_run_gets_a_failing_command_instead_of_an_exception() -> None:
     reason = "cannot read the home directories: no answer within 60 s"
     assert commands(half_done, "/home/a", executing=True) == [
-        "first", f"printf '%s\\n' 'gpupool-reason: refused' '{reason}' >&2; exit 1"
+        "first", f"printf '%s\\n' 'gpupool-reason: failed' '{reason}' >&2; exit 1"
     ]  # fmt: skip
     assert len(commands(only_looks, {}, executing=True)) == 1
 

@@ -94,5 +94,5 @@ def test_a_half_installed_package_is_installed_again_first(tmp_path: Path) -> No
     assert [line.partition("Use-Pty=0 ")[2] for line in asked] == [
         "install --reinstall -- cowsay:amd64",
         "-f install",
-        "install --no-install-recommends -- cowsay",
+        "install --no-install-recommends --no-remove -- cowsay",
     ]

@@ -52,7 +52,7 @@ class Ran:
 
 
 def apply(target: Target, ran: Ran | None = None) -> Report:
-    return run(target.hosts, SITE, execute=True, origin=ORIGIN, progress=ran)
+    return run(target.hosts, SITE, execute=True, refusals_first=True, origin=ORIGIN, progress=ran)
 
 
 def done(report: Report, node: str) -> list[str]:
@@ -242,10 +242,11 @@ def test_a_change_that_would_end_jobs_is_refused_before_any_node_changes() -> No
     failures = report.failures
     why = failures.pop("marvin")
     assert why.startswith("Running jobs: Slurm would end 1 job: node gone-01 will be removed: 7 of u-kira1 is running")
-    left = "/etc/hostname and everything else is not changed: the change would end jobs on marvin"
     others = [name for name in report.hosts if name != "marvin"]
-    assert failures == dict.fromkeys(others, f"Nodes that jobs are on: {left}")
-    assert not any(empty_nodes.staged(name) for name in report.hosts)
+    assert failures == dict.fromkeys(
+        others, "not changed, because apply would refuse a change of marvin (use --limit to leave nodes out)"
+    )
+    assert not any(received.commands for received in empty_nodes.RECEIVED.values())
     assert not any(host.changes for host in report.hosts.values())
 
 
