@@ -85,7 +85,7 @@ def refuse_all(host_runs: HostRuns) -> None:
             diffs.forget(host_run.host)
         return
     refusing = shortened([host_run.name for host_run in active if host_run in refusals])
-    why = f"not changed, because apply would refuse a change of {refusing} (use --limit to leave nodes out)"
+    why = f"not changed, because apply would refuse a change of {refusing} (correct that first)"
     for host_run in active:
         host_runs.fail(host_run, *refusals.get(host_run, (why, _HELD)))
 

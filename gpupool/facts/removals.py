@@ -1,4 +1,4 @@
-"""The packages of a node, and those that apt would remove to install the missing ones."""
+"""The packages of a node, and the packages that apt would remove to install what is missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LIMIT = 120  # seconds; apt is asked once for all packages, and once for each i
 
 @dataclass(frozen=True)
 class Installation:
-    """The packages that are installed, and the packages that apt would remove to install those that are not.
+    """The installed packages, and the packages that apt would remove to install the missing packages.
 
     `removed` has the wanted packages that need each removal, "" if only all together do. `untried`: apt's reason if it
     cannot install the packages with its present lists, "" otherwise.

@@ -1,7 +1,8 @@
 #!/bin/sh
-# After packages.sh and removals.sh, whose arguments it has: prints "gone NAME WANTED" for each package that apt would remove
-# to install the packages that are missing, with those that need this; or "untried MESSAGE" if apt cannot install them with
-# its present lists. Tabs between the words. $1... packages, or NAME=VERSION for a version that may be older.
+# After packages.sh and removals.sh, with the arguments of packages.sh: prints "gone NAME WANTED" for each package that apt
+# would remove to install the missing packages; WANTED are the missing packages that need the removal. Prints
+# "untried MESSAGE" if apt cannot install them with its present lists. Tabs between the words.
+# $1... packages, or NAME=VERSION for a version that may be older.
 
 ask_apt() { # missing packages
   case "$*" in *=*) set -- --allow-downgrades -- "$@";; *) set -- -- "$@";; esac

@@ -36,8 +36,8 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
     versions = versions or {}
-    found = look(Installations, "the installed packages", packages=sorted(set(packages)), versions=versions)
-    state = found.now
+    installation = look(Installations, "the installed packages", packages=sorted(set(packages)), versions=versions)
+    state = installation.now
     missing = []
     work = Work(Kind.PACKAGE)
     for package in dict.fromkeys(packages):
@@ -54,18 +54,20 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     if state.unfinished or missing:
         work.lines += FIRST
     if missing:
-        _refuse_removals(found, missing)
+        _refuse_removals(installation, missing)
         work.run("get", *missing)
     yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)
 
 
-def _refuse_removals(found: Installation, missing: list[str]) -> None:
+def _refuse_removals(installation: Installation, missing: list[str]) -> None:
     """Refused if apt would remove a package to install the missing ones; a note if apt cannot tell yet."""
-    if found.untried and not executing():
-        diffs.note(f"packages: whether apt would remove one is not known before it updates its lists ({found.untried})")
-    if found.removed:
-        each = "; ".join(f"{name}, for {by or ', '.join(missing)}" for name, by in found.removed.items())
-        names = " ".join(found.removed)
+    if installation.untried and not executing():
+        diffs.note(
+            f"packages: whether apt would remove one is not known before it updates its lists ({installation.untried})"
+        )
+    if installation.removed:
+        each = "; ".join(f"{name}, for {by or ', '.join(missing)}" for name, by in installation.removed.items())
+        names = " ".join(installation.removed)
         raise Refused(
             f"apt would remove packages that the inventory does not name: {each}. "
             f"If they may go: apt-get remove {names}; then apply again"

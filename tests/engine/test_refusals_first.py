@@ -68,7 +68,7 @@ def test_a_refusal_on_one_host_changes_no_host() -> None:
 
     report = applied(deploy)
     assert report.failures == {
-        "a": "not changed, because apply would refuse a change of b (use --limit to leave nodes out)",
+        "a": "not changed, because apply would refuse a change of b (correct that first)",
         "b": "second: it is in use",
     }
     assert [each.reason for each in report.hosts.values()] == [Reason(Code.HELD), REFUSED]
@@ -92,7 +92,7 @@ def test_an_error_in_a_question_is_left_to_the_execution() -> None:
     assert ([changes(report, name) for name in "ab"], report.ok) == ([["step"], ["step"]], True)
 
 
-def test_changes_are_those_that_were_made() -> None:
+def test_the_report_has_the_changes_of_the_run() -> None:
     report = applied(lambda: planned_and_made(name="step"))
     assert [change.item for change in report.hosts["a"].changes] == ["made"]
     assert report.hosts["a"].notes == ()

@@ -1,4 +1,4 @@
-"""apt with an archive and a dpkg database of its own: an installation that would remove a package is refused."""
+"""apt with a small archive and a dpkg database in a folder: an installation that would remove a package is refused."""
 
 import hashlib
 import os

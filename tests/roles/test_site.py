@@ -244,7 +244,7 @@ def test_a_change_that_would_end_jobs_is_refused_before_any_node_changes() -> No
     assert why.startswith("Running jobs: Slurm would end 1 job: node gone-01 will be removed: 7 of u-kira1 is running")
     others = [name for name in report.hosts if name != "marvin"]
     assert failures == dict.fromkeys(
-        others, "not changed, because apply would refuse a change of marvin (use --limit to leave nodes out)"
+        others, "not changed, because apply would refuse a change of marvin (correct that first)"
     )
     assert not any(received.commands for received in empty_nodes.RECEIVED.values())
     assert not any(host.changes for host in report.hosts.values())
