@@ -7,14 +7,16 @@ of another. Files that a killed run has left are removed when the next run puts 
 """
 
 import hashlib
+import posixpath
 import re
 import shlex
 from dataclasses import dataclass, field
 
 from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.files import Paths, PathState
+from gpupool.facts.trial import Trial, Tried, fits
 from gpupool.operations import daemon_checks, diffs, upcoming
-from gpupool.operations.ambient import this_host
+from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files.unwanted import RECORDING, removed, removed_at_end
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.reading import KEEPING
@@ -62,9 +64,29 @@ def put(
         work.file(file, current.get(file.path))
     for path, target in links.items():
         work.link(path, target, current.get(path))
+    if check and work.news and not executing():
+        _foresee_check(check, {file.path: file.text for file in files if file.path in work.news}, check[-1] in current)
     work.close(check, paths[0], read_by)
     keeping = KEEPING if read_by and work.news else ""
     yield from work.carry_out(f"{paths[0]} and related files ({len(paths)} in all): as wanted", keeping + _PRELUDE)
+
+
+def _foresee_check(check: list[str], texts: dict[str, str], known: bool) -> None:
+    """Refused if the check refuses the new files in the folder of the path that is its last word.
+
+    A plan tries them in a copy of that folder, with a note if this is not possible. `known` is whether the node has the
+    file at that path.
+    """
+    path = check[-1]
+    beside = {name: text for name, text in texts.items() if posixpath.dirname(name) == posixpath.dirname(path)}
+    if not beside:
+        return
+    possible = known and fits(beside)
+    tried = look(Trial, f"whether {path} is accepted", check=check, texts=beside) if possible else Tried(tried=False)
+    if tried.refused:
+        raise Refused(f"{path}: refused, nothing is replaced: {tried.refused}")
+    if not tried.tried:
+        diffs.note(f"{path} was not tried: apply tries it before it is replaced")
 
 
 @dataclass
