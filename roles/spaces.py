@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
 from gpupool.compile.system.storage import needed_for
-from gpupool.operations import files, homes, mounts, spaces
+from gpupool.operations import files, homes, keys, mounts, spaces
 from gpupool.roles import everywhere
 
 applies = everywhere
@@ -19,5 +19,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         spaces.tops(name="Spaces", wanted=tops)
     if own := homes_for(cluster, node):
         homes.present(name="Homes", homes=own, skeleton=skeleton(cluster))
+    if own or not cluster.users:
+        keys.managed(name="Keys of homes", wanted={home.path: home.keys for home in own})
     if folders := folders_for(cluster, node):
         spaces.folders(name="Folders", wanted=folders)

@@ -1,4 +1,4 @@
-"""Home directories: created from the skeleton, never emptied, moved or removed; keys are added, never removed."""
+"""Home directories: created from the skeleton, never emptied, moved or removed; keys are added."""
 
 import shlex
 
