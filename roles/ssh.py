@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.ssh import names_of_nodes
-from gpupool.operations import files, host_keys, service
+from gpupool.compile.system.ssh import SETTINGS, names_of_nodes
+from gpupool.operations import files, host_keys, service, sshd
 from gpupool.roles import everywhere
 
 applies = everywhere
@@ -15,3 +15,9 @@ def apply(cluster: Cluster, node: Node) -> None:
     files.put(name="SSH", files=own)
     service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in own])
     host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster), source=cluster.controllers[0].name)
+
+
+def check_settings(cluster: Cluster, node: Node) -> None:
+    """Fail if another file overrides settings of the drop-in, for root or a user; late, because an admin mends it."""
+    text = next(file.text for file in files_of(cluster, node, "ssh") if file.path == SETTINGS)
+    sshd.in_force(name="SSH settings", path=SETTINGS, text=text, users=["root", *list(cluster.users)[:1]])

@@ -5,8 +5,12 @@ import shlex
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
 from gpupool.compile.system.access import SERVICE, admins, entry
 from gpupool.compile.system.firewall import TABLE
+from gpupool.compile.system.ssh import SETTINGS
+from gpupool.facts.script import complete_lines
+from gpupool.facts.sshd import Overrides
 
 
 def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
@@ -19,6 +23,18 @@ def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, h
     assert refused == (wanted == "admins"), f"sshd {'refuses' if refused else 'accepts'} users such as {user}"
     asks = settings.get("pamservicename") == SERVICE
     assert asks == (wanted == "job"), f"sshd {'asks' if asks else 'does not ask'} Slurm whether users have a job here"
+
+
+def test_sshd_has_the_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
+    text = next(file.text for file in files_of(cluster, node, "ssh") if file.path == SETTINGS)
+    question = Overrides().command(path=SETTINGS, text=text, users=["root", *list(cluster.users)[:1]])
+    lines = complete_lines(host.run(str(question.get_raw_value())).stdout.removesuffix("\n").split("\n"))
+    assert lines is not None, "sshd does not print its settings"
+    wrong = [
+        f"{setting.keyword} is {', '.join(setting.now)} ({' '.join(setting.files)}), not {', '.join(setting.wanted)}"
+        for setting in Overrides().read(lines)
+    ]
+    assert not wrong, f"sshd reads another file first: {'; '.join(wrong)}"
 
 
 def test_sshd_accepts_admins(cluster: Cluster, node: Node, host: Host) -> None:

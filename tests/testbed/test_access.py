@@ -120,6 +120,22 @@ def test_verify_checks_who_may_log_in(allocated: Testbed) -> None:
         assert allocated.apply("--limit", NODE).returncode == 0
 
 
+def test_another_drop_in_that_sshd_reads_first_is_named(allocated: Testbed) -> None:
+    foreign = "/etc/ssh/sshd_config.d/00-site.conf"
+    allocated.out(NODE, f"echo 'KbdInteractiveAuthentication yes' > {foreign} && systemctl reload ssh")
+    try:
+        applied = allocated.apply("--limit", NODE)
+        verified = gpupool("verify", allocated.inventory, "--on", "testbed", "--limit", NODE)
+    finally:
+        allocated.out(NODE, f"rm {foreign} && systemctl reload ssh")
+    assert (applied.returncode, verified.returncode) == (1, 1)
+    for output in (applied.stdout, verified.stdout):
+        words = " ".join(output.split())
+        assert "kbdinteractiveauthentication is yes" in words
+        assert foreign in words
+    assert allocated.plan("--limit", NODE) == (0, {})
+
+
 @pytest.mark.promise("GCP-003")
 def test_servers_refuse_users_and_heads_do_not(changed: Changed) -> None:
     changed("access.yml", FILESERVER_OPEN, "fileserver_ssh: admins")

@@ -10,6 +10,7 @@ from gpupool.wanted import File
 
 #: Hosts that sshd trusts to state their users (host-based authentication).
 TRUSTED_HOSTS = "/etc/ssh/shosts.equiv"
+SETTINGS = "/etc/ssh/sshd_config.d/gpupool.conf"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -18,7 +19,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
     yield File(
-        "/etc/ssh/sshd_config.d/gpupool.conf",
+        SETTINGS,
         _text(
             cluster,
             names,
