@@ -37,8 +37,12 @@ class Process:
         return f"{self.pid}:{self.began:.2f}"
 
 
-def read(pid: int, user: int | None = None) -> Process | None:
-    """Return a process; None if it has ended, is a zombie, or has another real uid than `user`."""
+def read(pid: int, user: int | None = None, with_command: bool = True) -> Process | None:
+    """Return a process; None if it has ended, is a zombie, or has another real uid than `user`.
+
+    To read a command line, the kernel reads the memory of its process. If that memory is a file of a FUSE server that
+    does not answer, the reader waits for good; so without `with_command` the command is empty.
+    """
     place = PROC / str(pid)
     try:
         stat = (place / "stat").read_bytes()
@@ -46,7 +50,7 @@ def read(pid: int, user: int | None = None) -> Process | None:
         if user is not None and (uid is None or int(uid[1]) != user):
             return None
         groups = (place / "cgroup").read_text(errors="replace").splitlines()
-        command = (place / "cmdline").read_bytes().split(b"\0")[:2]
+        command = (place / "cmdline").read_bytes().split(b"\0")[:2] if with_command else []
     except OSError:
         return None
     name, _, rest = stat.partition(b"(")[2].rpartition(b")")
@@ -71,11 +75,7 @@ def read(pid: int, user: int | None = None) -> Process | None:
 
 
 def present(user: int | None = None) -> list[Process]:
-    """Return all present processes, or those with this real uid.
-
-    To read a command line, the kernel reads the memory of its process. If that memory is a file of a FUSE server that
-    does not answer, the reader waits for good: so with `user`, nothing of other users is read.
-    """
+    """Return all present processes, or those with this real uid: then the memory of no other process is read."""
     return [process for pid in _pids() if (process := read(pid, user))]
 
 

@@ -1,4 +1,4 @@
-"""`python3 -m steps`: a service on compute nodes. It ends each slurmstepd that waits in open(2) after its job's end.
+"""`python3 -m steps`: a service on compute nodes. It ends waits that would keep an ended job on its node.
 
 Without a clear answer of slurmctld nothing is ended: a running job may wait for a slow file server.
 """
@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gpupool.node import commands
+from gpupool.node.processes import Process
 
-from . import opening
+from . import fuse, opening
 from .opening import Step
 
 _INTERVAL = 5  # seconds between two looks at the node
@@ -65,6 +66,7 @@ class Watch:
         self._first: dict[str, float] = {}
         self._asked: dict[str, float] = {}
         self._problem = ""
+        self._stuck: dict[str, float] = {}
 
     def look(self, steps: Iterable[Step], now: float) -> None:
         """Take the steps that wait `now`, in seconds of a monotonic clock; end those whose job is completing."""
@@ -89,12 +91,23 @@ class Watch:
             say(f"not ended: {problem}")
         self._problem = problem
 
+    def free(self, stuck: Iterable[Process], now: float) -> None:
+        """Take the processes that SIGKILL does not end `now`; abort FUSE connections of their users after the grace."""
+        waiting = {process.key: process for process in stuck}
+        self._stuck = {key: self._stuck.get(key, now) for key in waiting}
+        for key, process in waiting.items():
+            waited = now - self._stuck[key]
+            # a mount may be hidden from the process that waits for it
+            if waited >= _GRACE and (numbers := fuse.abort(process, everywhere=waited >= 2 * _GRACE)):
+                say(f"aborted: FUSE {', '.join(numbers)} of user {process.uid}: PID {process.pid} did not end")
+
 
 def main() -> int:
     """Look at the node until systemd stops the service."""
     watch = Watch()
     while True:
         watch.look(opening.steps(), time.monotonic())
+        watch.free(fuse.stuck(), time.monotonic())
         time.sleep(_INTERVAL)
 
 
