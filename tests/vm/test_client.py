@@ -183,8 +183,8 @@ def test_a_mount_whose_directory_was_recreated_is_stale_and_named(stores: Stores
 
 
 def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(stores: Stores, changed: Changed) -> None:
-    """The kernel applies nosuid to a mount in use; retrans only to a new mount, and a program uses this one."""
-    changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
+    """The kernel applies suid to a mount in use; retrans only to a new mount, and a program uses this one."""
+    changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [suid]}")
     seen = changed("storage.yml", "path: /tank/red,", "path: /tank/red, options: [retrans=5],")
     with (
         open_file(stores, "/export/scratch", "/coc/scratch"),
@@ -200,7 +200,7 @@ def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(store
         )
         assert "drain the node" in output
         assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
-        assert "nosuid" in options_of(stores, "/coc/scratch")
+        assert "nosuid" not in options_of(stores, "/coc/scratch")
         assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1"]})
         assert stores.run(CLIENT, f"systemctl is-active {holder}").returncode == 0
         stores.out(CLIENT, f"systemctl stop {holder}")
@@ -209,7 +209,7 @@ def test_new_options_apply_at_once_or_after_a_drain_and_open_files_survive(store
         assert seen.plan("--limit", CLIENT) == (0, {})
         # removed options are handled in the same way
         assert stores.apply("--limit", CLIENT).returncode == 0
-        assert "nosuid" not in options_of(stores, "/coc/scratch")
+        assert {"nosuid", "nodev"} <= {*options_of(stores, "/coc/scratch")}
         assert stores.out(CLIENT, "systemctl is-active holds-scratch") == "active"
     # mounts of one server share a connection, which ends when all of them are unmounted
     stores.out(CLIENT, "umount -a -t nfs4 && ls /coc/pskynet1/ /coc/flash1/ /coc/scratch/ /home/")

@@ -108,7 +108,11 @@ class Export(SourcedEntry):
     squash: Literal["root", "none", "all"] = Field(
         "root", description="Which client users are mapped to `nobody` on the server."
     )
-    options: tuple[Word, ...] = Field((), description="Mount options on clients, in addition to gpupool's own.")
+    options: tuple[Word, ...] = Field(
+        (),
+        description="Mount options on clients, in addition to gpupool's own; `suid` and `dev` replace its `nosuid` "
+        "and `nodev`.",
+    )
     profile: Word | None = Field(None, description="Intended use: read-optimized (large blocks).")
     mode: Mode | None = Field(
         None,

@@ -8,6 +8,8 @@ from gpupool.compile.system.mounts import with_units
 from gpupool.compile.system.spaces import tops_for
 from gpupool.wanted import Directory, File
 
+#: Options with which setuid programs and devices on a mount have no effect.
+_NO_PRIVILEGES = ("nosuid", "nodev")
 #: The kernel's names of file systems; empty if it may be any.
 _KERNELS = {"weka": "wekafs", "plain": ""}
 
@@ -73,7 +75,7 @@ def _stand_in(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
 
 def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
     if mount.entry.fs == "ceph":
-        options = ("_netdev", "noatime", *mount.entry.options)
+        options = ("_netdev", "noatime", *_of_users(mount))
         return wanted.Mount(mount.at, mount.source, "ceph", ",".join(options), automount=True)
     # hard: while the server is down, programs wait instead of losing data.
     fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
@@ -81,9 +83,18 @@ def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
     if mount.holds(cluster.slurm.state):
         # slurmctld's unit requires this mount, and systemd never retries a mount: so mount.nfs itself retries, for a
         # week.
-        options = (*options, "retry=10080", *mount.entry.options)
+        options = (*options, "retry=10080", *_of_users(mount))
         return wanted.Mount(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
-    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.entry.options)), automount=True)
+    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *_of_users(mount))), automount=True)
+
+
+def _of_users(mount: Mount) -> tuple[str, ...]:
+    """Return nosuid and nodev, unless the inventory has their opposites, then the options of the inventory.
+
+    A user who is root on another node could otherwise leave a setuid program of another user, or a device, there.
+    """
+    given = mount.entry.options
+    return (*(word for word in _NO_PRIVILEGES if word.removeprefix("no") not in given and word not in given), *given)
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:

@@ -78,8 +78,26 @@ def test_servers_and_clients_use_the_same_version(
 
 def test_options_of_an_export_come_after_ours(stored: Cluster) -> None:
     options = {mount.path: mount.options for mount in mounts_for(stored, stored.nodes["gpu-1"])}
-    assert options["/home"] == "_netdev,hard,noatime,vers=4.2,nconnect=4,nosuid"
-    assert options["/mnt/red"] == "_netdev,hard,noatime,vers=4.2"
+    assert options["/home"] == "_netdev,hard,noatime,vers=4.2,nodev,nconnect=4,nosuid"
+    assert options["/mnt/red"] == "_netdev,hard,noatime,vers=4.2,nosuid,nodev"
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ("suid", "nodev,suid"),
+        ("dev", "nosuid,dev"),
+        ("suid, dev", "suid,dev"),
+        ("noexec", "nosuid,nodev,noexec"),
+        ("nodev", "nosuid,nodev"),
+    ],
+)
+def test_setuid_programs_and_devices_have_no_effect_on_mounts_unless_the_inventory_allows_them(
+    given: str, options: str, tmp_path: Path
+) -> None:
+    cluster = changed(STORED, tmp_path, ("options: [nconnect=4, nosuid]", f"options: [{given}]"))
+    mounts = {mount.path: mount for mount in mounts_for(cluster, cluster.nodes["gpu-1"])}
+    assert mounts["/home"].options == f"_netdev,hard,noatime,vers=4.2,{options}"
 
 
 def test_mounts_are_automounts_except_for_slurmctlds_state() -> None:
