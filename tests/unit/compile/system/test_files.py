@@ -77,7 +77,8 @@ def test_users_without_a_lab_share_a_group() -> None:
 
 def test_mounts_are_hard_and_wait_for_the_network(skynet: Cluster) -> None:
     points = mounts_for(skynet, skynet.nodes["sky1"])
-    assert {(point.fstype, point.options) for point in points} == {("nfs4", "_netdev,hard,noatime,vers=4.2,nosuid,nodev")}
+    options = "_netdev,hard,noatime,vers=4.2,nosuid,nodev"
+    assert {(point.fstype, point.options) for point in points} == {("nfs4", options)}
     assert ("/coc/pskynet1", "multivac.cc.gatech.edu:/pskynet1") in [(point.path, point.source) for point in points]
     assert stand_ins_for(skynet, skynet.nodes["multivac"]) == []
 
