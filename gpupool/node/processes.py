@@ -74,9 +74,12 @@ def read(pid: int, user: int | None = None, with_command: bool = True) -> Proces
     )
 
 
-def present(user: int | None = None) -> list[Process]:
-    """Return all present processes, or those with this real uid: then the memory of no other process is read."""
-    return [process for pid in _pids() if (process := read(pid, user))]
+def present(user: int | None = None, with_commands: bool = True) -> list[Process]:
+    """Return all present processes, or those with this real uid: then the memory of no other process is read.
+
+    Without `with_commands`, no memory is read (see `read`).
+    """
+    return [process for pid in _pids() if (process := read(pid, user, with_commands))]
 
 
 def parents() -> set[int]:

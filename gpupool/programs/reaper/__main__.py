@@ -68,7 +68,7 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
         settings["spare_containers"],
         settings["spare_users_with_jobs"],
     )
-    strays = rules.strays(processes.present(), rule)
+    strays = rules.strays(processes.present(with_commands=False), rule)
     # the grace counts for a user, not for a process: a process that forks in time would always be new
     return _after_grace(
         strays, lambda process: f"user {process.uid}", settings, _state("gpupool-reaper"), dry, "outside of jobs"

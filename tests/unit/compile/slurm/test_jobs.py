@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -264,6 +265,21 @@ def test_a_user_cannot_fake_a_job(node: Node) -> None:
     node.file("x", ONE)
     node.step("slurmstepd: [99.extern]", TWO)
     node.run("epilog", ONE, 1)
+    assert node.names() == set()
+
+
+@needs_root
+def test_the_command_line_of_a_users_process_is_not_read(node: Node) -> None:
+    """Its memory may be a file of a FUSE server that does not answer: then the reader waits, and so does Slurm."""
+    node.run("prolog", ONE, 1)
+    node.file("x", ONE)
+    node.step("sleep", uid=ONE)
+    command = node.folder / "proc" / "12" / "cmdline"
+    command.unlink()
+    os.mkfifo(command)  # without a writer: its reader waits
+    began = time.monotonic()
+    node.run("epilog", ONE, 1)
+    assert time.monotonic() - began < 10
     assert node.names() == set()
 
 
