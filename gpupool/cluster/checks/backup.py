@@ -9,6 +9,7 @@ from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
 _TO = ("slurm", "backup", "to")
+_ELSEWHERE = "use a directory on an export of another machine"
 
 
 def ensure_backups_have_a_separate_directory(site: Site) -> Iterator[Complaint]:
@@ -38,10 +39,13 @@ def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
     key, (server, _) = export_of(site, backup.to), on_server(site, backup.to)
     if key is None:
         message = f"{backup.to} is on the nodes' own disks: backups would be lost together with the originals"
-        yield Complaint(_TO, message, "use a directory on an export of another machine", "info")
+        yield Complaint(_TO, message, _ELSEWHERE, "warning")
         return
     export = storage.exports[key]
     writers = [node.name for node in site.node_table.nodes if {"database", "controller"} & {*node.entry.roles}]
+    if server in writers:
+        message = f"{backup.to} is on {server}, whose own data it is to save: both would be lost together"
+        yield Complaint(_TO, message, _ELSEWHERE, "warning")
     clients = site.nodes_of(export.mount_on or storage.mount_on)
     for name in writers:
         if name != server and name not in clients:
