@@ -2,14 +2,14 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.web import CONF, has_wiki
+from gpupool.compile.system.web import CONF, serves
 from gpupool.operations import files, service
 from gpupool.roles import where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
     """On web servers of a cluster that has pages."""
-    return node.has("web") and has_wiki(cluster, node)
+    return serves(cluster, node)
 
 
 @where(applies)

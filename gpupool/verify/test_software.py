@@ -8,7 +8,7 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.modules import modules_for
-from gpupool.compile.system.web import has_wiki, pages
+from gpupool.compile.system.web import pages, serves
 
 #: For nodes without curl: prints the first line of the answer of the server $0 for the path $1.
 _GET = r"""exec 3<>"/dev/tcp/$0/80" && printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" "$0" >&3 && head -n 1 <&3"""
@@ -33,6 +33,6 @@ def test_conda_runs(cluster: Cluster, node: Node, host: Host) -> None:
 
 @pytest.mark.role("web")
 def test_pages_are_served(cluster: Cluster, node: Node, host: Host) -> None:
-    for name in pages(cluster) if has_wiki(cluster, node) else ():
+    for name in pages(cluster) if serves(cluster, node) else ():
         answer = host.run(f"timeout 30 bash -c {shlex.quote(_GET)} {node.fqdn} /wiki/{name}").stdout.strip()
         assert answer.split()[1:2] == ["200"], f"/wiki/{name}: {answer or 'no answer'}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
-from gpupool.compile.system.firewall import USER_TO_SLURM, USER_TO_SSHD
+from gpupool.compile.system.firewall import SOURCE_TO_SERVER, USER_TO_SLURM, USER_TO_SSHD
 from tests.testbed.cluster import Testbed
 
-HEAD, SERVER, NODE = "sky1", "marvin", "clippy"
+HEAD, SERVER, NODE, WEB = "sky1", "marvin", "clippy", "optimus"
 LOUD, OTHER = "u-wu1", "u-kira1"
 FLOOD, TIMES = 300, 10
 
@@ -77,6 +77,13 @@ def test_the_admin_reaches_sshd_through_the_head_of_a_flood(flood: Flood) -> Non
         assert flood.testbed.out(HEAD, f"ssh-keyscan -q -t ed25519 {SERVER}").startswith(f"{SERVER} ssh-ed25519 ")
     assert flood.accepted(SERVER, 22) <= USER_TO_SSHD + 5
     assert flood.testbed.plan("--limit", SERVER) == (0, {})
+
+
+def test_one_address_does_not_take_all_connections_of_the_web_server(flood: Flood) -> None:
+    fill(flood, WEB, 80, SOURCE_TO_SERVER)
+    for _ in range(TIMES):
+        assert "SkyNet" in flood.testbed.out(NODE, f"curl -s --max-time 5 http://{WEB}/wiki/skynet", OTHER)
+    assert flood.accepted(WEB, 80) <= SOURCE_TO_SERVER + 5
 
 
 def test_local_addresses_are_no_way_around_the_bound(flood: Flood) -> None:

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.names import SLURM_PORTS
+from gpupool.compile.system.web import PORT, serves
 from gpupool.compile.template import fill
 from gpupool.unix import SYSTEMD_UIDS, UNITS
 from gpupool.wanted import File
@@ -24,8 +25,9 @@ USER_TO_SSHD = 20
 USER_TO_SLURM = 20
 #: The same from a node to sshd, or to one daemon of Slurm, of all nodes in sum.
 USER_IN_SUM = 2000
-#: Open connections to a daemon of Slurm from one address; all users of a node share its address.
-SOURCE_TO_SLURM = 200
+#: Open connections to a daemon of Slurm, or to nginx, from one address; all users of a node share its address. More
+#: would let one machine take nginx's 768 connections of each worker from others.
+SOURCE_TO_SERVER = 200
 #: UIDs without a bound: root and the system's users (below UID_MIN of login.defs(5)), and those of systemd, among which
 #: is Debian's slurm, 64030.
 UNBOUND_UIDS = ("0-999", f"{SYSTEMD_UIDS.start}-{SYSTEMD_UIDS[-1]}")
@@ -102,7 +104,7 @@ def is_closed(cluster: Cluster, node: Node) -> bool:
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the table and the unit that loads it."""
-    yield File(RULES, _text(cluster, rules(cluster, node)))
+    yield File(RULES, _text(cluster, rules(cluster, node), serves(cluster, node)))
     yield File(UNIT, fill("firewall.service", cluster=cluster, rules=RULES, table=TABLE))
 
 
@@ -153,7 +155,7 @@ def _ports(cluster: Cluster, node: Node) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=16)
-def _text(cluster: Cluster, own: Rules) -> str:
+def _text(cluster: Cluster, own: Rules, serves_pages: bool) -> str:
     return fill(
         "firewall.nft",
         cluster=cluster,
@@ -165,5 +167,6 @@ def _text(cluster: Cluster, own: Rules) -> str:
         user_to_sshd=USER_TO_SSHD,
         user_to_slurm=USER_TO_SLURM,
         user_in_sum=USER_IN_SUM,
-        source_to_slurm=SOURCE_TO_SLURM,
+        servers=(*([PORT] if serves_pages else []), *SLURM_PORTS),
+        source_to_server=SOURCE_TO_SERVER,
     )

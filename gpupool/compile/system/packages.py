@@ -78,7 +78,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("curl")
     if modules.modules_for(cluster, node) is not None:
         wanted.add("lmod")
-    if node.has("web") and web.has_wiki(cluster, node):
+    if web.serves(cluster, node):
         wanted.add("nginx")
     wanted |= {package.partition("=")[0] for package in _of_roles(cluster, node)}
     return tuple(sorted(wanted))

@@ -11,19 +11,24 @@ from gpupool.wanted import File
 
 PAGES = "/usr/local/share/gpupool/web"
 CONF = "/etc/nginx/conf.d/gpupool.conf"
+PORT = 80
 
 
-def has_wiki(cluster: Cluster, node: Node) -> bool:
-    """Return whether a node serves the wiki."""
+def serves(cluster: Cluster, node: Node) -> bool:
+    """Return whether a node is a web server with pages."""
+    return node.has("web") and _has_wiki(cluster, node)
+
+
+def _has_wiki(cluster: Cluster, node: Node) -> bool:
     return any(tool.name == "wiki" and node.name in cluster.select(tool.where) for tool in cluster.tools)
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the web server's settings and its pages."""
-    if not node.has("web") or not has_wiki(cluster, node):
+    if not serves(cluster, node):
         return
     names = dict.fromkeys(name for name in (node.name, node.fqdn, node.address) if name)
-    yield File(CONF, fill("nginx.conf", cluster=cluster, names=" ".join(names), pages=PAGES))
+    yield File(CONF, fill("nginx.conf", cluster=cluster, port=PORT, names=" ".join(names), pages=PAGES))
     for name, text in pages(cluster).items():
         yield File(f"{PAGES}/{WIKI}/{name}", text)
 
