@@ -116,6 +116,12 @@ def test_ssh_asks_nothing_opens_no_terminal_and_trusts_no_unknown_host_key(home:
     assert settings(small(home), "ctl", *names) == ["yes", "false", "true", "", "", "no"]
 
 
+def test_a_node_gets_neither_the_admins_agent_nor_a_tunnel(home: Path) -> None:
+    configured(home, f"{ADMIN}  ForwardAgent yes\n  ForwardX11 yes\n  RemoteForward 9000 localhost:22\n")
+    names = ("forwardagent", "forwardx11", "clearallforwardings")
+    assert settings(small(home), "ctl", *names) == ["no", "no", "yes"]
+
+
 def test_a_node_that_hangs_is_abandoned(home: Path) -> None:
     names = ("connecttimeout", "serveraliveinterval", "serveralivecountmax")
     assert settings(small(home), "ctl", *names) == ["30", "15", "3"]
