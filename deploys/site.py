@@ -52,6 +52,7 @@ is_first_controller = node == cluster.controllers[0]
 
 slurm.refuse_other_release(cluster, node)
 slurm.refuse_to_end_jobs(cluster, node)
+slurm.refuse_to_change_alone(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
 repositories.apply(cluster, node)

@@ -4,9 +4,10 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes, has_files
 from gpupool.compile.slurm.jobs import TMP_CONF
-from gpupool.operations import files, slurm, slurm_version, trial
+from gpupool.operations import files, other_hosts, slurm, slurm_version, trial
 from gpupool.roles import where
 from gpupool.slurm.releases import takes_over_from
+from gpupool.wanted import SlurmNode
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -31,6 +32,18 @@ def refuse_to_end_jobs(cluster: Cluster, node: Node) -> None:
         nodes=compute_nodes(cluster),
         idle=[TMP_CONF],
     )
+
+
+def changes_alone(cluster: Cluster, node: Node) -> bool:
+    """On compute nodes, in a run without the first controller."""
+    return node.has("compute") and not other_hosts.takes_part(cluster.controllers[0].name)
+
+
+@where(changes_alone)
+def refuse_to_change_alone(cluster: Cluster, node: Node) -> None:
+    """Refuse a compute node that slurmctld knows with other resources, if the first controller is not in this run."""
+    own = SlurmNode(node.slurm_name, node.cpus, dict(node.gpus))
+    slurm.refuse_other_shape(name="CPUs and GPUs in Slurm", node=own, first=cluster.controllers[0].name)
 
 
 @where(has_files)

@@ -17,6 +17,13 @@ def named(name: str) -> Host | None:
     return host
 
 
+def takes_part(name: str) -> bool:
+    """Return whether this run applies to the host of this name: a limit leaves hosts out."""
+    state: Any = ctx_state.get()
+    host = named(name)
+    return host is not None and (state.limit_hosts is None or host in state.limit_hosts)
+
+
 def turn(host: Host) -> BoundedSemaphore:
     """Return the semaphore to hold while a host is asked: sshd allows ten sessions per connection (MaxSessions)."""
     return _turns.setdefault(host, BoundedSemaphore(1))

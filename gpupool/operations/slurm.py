@@ -65,6 +65,23 @@ def refuse_job_loss(
 
 
 @operation
+def refuse_other_shape(node: SlurmNode, first: str) -> None:
+    """Refuse to change a node without the controller `first`, if slurmctld has other CPUs or GPUs for this node.
+
+    A health check with the new number of GPUs would find the node in order and return it to service, although Slurm
+    still allocates GPUs that the node lacks. Nothing is refused if no slurmctld answers, or it does not know the node.
+    """
+    known = look(Queue, "the nodes from slurmctld").nodes.get(node.name)
+    wanted = NodeShape(node.cpus, dict(node.gpus))
+    if known and known != wanted:
+        now, then = (f"{shape.cpus} CPUs and {_gpus(shape)}" for shape in (known, wanted))
+        raise Refused(
+            f"slurmctld has {now} for this node, and the inventory {then}: apply to {first} as well, or without --limit"
+        )
+    this_host().noop("slurmctld has these CPUs and GPUs, or does not know the node yet")
+
+
+@operation
 def costs_no_jobs(first: str, files: list[File]) -> None:
     """Refuse new `files` if `refuse_job_loss` has refused on the host `first` in this run.
 

@@ -18,9 +18,9 @@ def line_of(name: str, testbed: Testbed) -> str:
     return line
 
 
-def messages_of(testbed: Testbed, command: str) -> tuple[int, str]:
+def messages_of(testbed: Testbed, command: str, *options: str) -> tuple[int, str]:
     """Plan or apply, and return the exit status and the messages."""
-    done = gpupool(command, testbed.inventory, "--on", "testbed", *(["--yes"] if command == "apply" else []))
+    done = gpupool(command, testbed.inventory, "--on", "testbed", *options, *(["--yes"] if command == "apply" else []))
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout
 
@@ -82,6 +82,10 @@ def test_a_node_with_jobs_keeps_its_place_and_its_hardware(idle: Testbed, change
     status, words = messages_of(fewer, "plan")
     assert status == 1
     assert f"node titanx-01 changes from 32 to 24 CPUs: {job} of u-kira1 is running" in words
+    for command in ("plan", "apply"):
+        status, words = messages_of(fewer, command, "--limit", "titanx-01")
+        assert status == 1
+        assert "slurmctld has 32 CPUs and 8 titan_x for this node, and the inventory 24 CPUs and 8 titan_x" in words
     without = changed("testbed.yml", "titanx-01,", "")
     status, words = messages_of(without, "plan")
     assert status == 1
