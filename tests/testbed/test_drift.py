@@ -87,6 +87,8 @@ def test_users_with_jobs_are_not_removed_but_named(idle: Testbed, running: str) 
         3,
         {
             DATABASE: [
+                # it is closed to new jobs until it can be removed
+                f"Account limits | {stays}",
                 "Account limits | user mallory in account kira-lab",
                 f"Account limits | {stays} cannot be removed yet",
             ]
