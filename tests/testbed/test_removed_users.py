@@ -17,7 +17,7 @@ def busy(changed: Changed) -> tuple[Changed, dict[str, str]]:
     jobs = {
         "running": testbed.submit(USER, f"-p short -w {NODE}", SLEEP),
         "held": testbed.submit(USER, "-p short -H", SLEEP),
-        "array": testbed.submit(USER, "-p short -a 1-3 -d afterok:1", SLEEP),
+        "array": testbed.submit(USER, "-p short -a 1-3 -b now+1hour", SLEEP),
         "moved": testbed.submit(MOVED, f"-p short -w {NODE}", SLEEP),
         "moved held": testbed.submit(MOVED, "-p short -H", SLEEP),
     }
