@@ -48,7 +48,7 @@ class QueueState:
 
 
 class Queue(Fact[QueueState]):
-    """Partitions, nodes and jobs in one command, on any node that has slurm.conf."""
+    """Partitions, nodes and jobs in one command, on any node that has slurm.conf, or gets it from the controller."""
 
     def command(self) -> StringCommand:
         """Ask the slurmctld of this node's slurm.conf, if there is one."""
