@@ -277,9 +277,7 @@ def test_the_command_line_of_a_users_process_is_not_read(node: Node) -> None:
     command = node.folder / "proc" / "12" / "cmdline"
     command.unlink()
     os.mkfifo(command)  # without a writer: its reader waits
-    began = time.monotonic()
     node.run("epilog", ONE, 1)
-    assert time.monotonic() - began < 10
     assert node.names() == set()
 
 
