@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.ssh import SETTINGS, names_of_nodes
+from gpupool.compile.system.ssh import SETTINGS, names_of_nodes, settings, tried_users
 from gpupool.operations import files, host_keys, service, sshd
 from gpupool.roles import everywhere
 
@@ -19,5 +19,4 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 def check_settings(cluster: Cluster, node: Node) -> None:
     """Fail if another file overrides settings of the drop-in, for root or a user; late, because an admin mends it."""
-    text = next(file.text for file in files_of(cluster, node, "ssh") if file.path == SETTINGS)
-    sshd.in_force(name="SSH settings", path=SETTINGS, text=text, users=["root", *list(cluster.users)[:1]])
+    sshd.in_force(name="SSH settings", path=SETTINGS, text=settings(cluster, node), users=tried_users(cluster))

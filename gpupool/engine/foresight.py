@@ -1,5 +1,6 @@
 """The stages of a run before a change: call the deploy for each host, ask questions, compute the changes of a plan."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
@@ -59,13 +60,19 @@ def foresee(host_runs: HostRuns) -> None:
 
 def _foresee(host_runs: HostRuns, host_run: HostRun) -> None:
     with host_runs.deploying(host_run):
-        for op_hash in host_runs.state.ops[host_run.host]:
-            host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
+        for op_hash in _operations(host_runs, host_run):
             with host_runs.failing(host_run, partial(host_runs.state.name, host_run.host, op_hash)):
                 host_runs.state.foresee(host_run.host, op_hash)
             if host_run.failure:
                 break
     host_runs.progress.advance()
+
+
+def _operations(host_runs: HostRuns, host_run: HostRun) -> Iterator[str]:
+    """Yield the operations of a host in their order, and show each as the present step."""
+    for op_hash in host_runs.state.ops[host_run.host]:
+        host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
+        yield op_hash
 
 
 def refuse_all(host_runs: HostRuns) -> None:
@@ -93,8 +100,7 @@ def refuse_all(host_runs: HostRuns) -> None:
 def _refusal(host_runs: HostRuns, refusals: dict[HostRun, tuple[str, Reason]], host_run: HostRun) -> None:
     """Add the first refusal of a host to `refusals`."""
     with host_runs.deploying(host_run), suppress(Exception):
-        for op_hash in host_runs.state.ops[host_run.host]:
-            host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
+        for op_hash in _operations(host_runs, host_run):
             try:
                 host_runs.state.foresee(host_run.host, op_hash)
             except RefusedInPlanError as refused:

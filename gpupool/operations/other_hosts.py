@@ -21,7 +21,7 @@ def takes_part(name: str) -> bool:
     """Return whether this run applies to the host of this name: a limit leaves hosts out."""
     state: Any = ctx_state.get()
     host = named(name)
-    return host is not None and (state.limit_hosts is None or host in state.limit_hosts)
+    return host is not None and bool(state.is_host_in_limit(host))
 
 
 def turn(host: Host) -> BoundedSemaphore:

@@ -5,12 +5,11 @@ import shlex
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_of
 from gpupool.compile.system.access import SERVICE, admins, entry
 from gpupool.compile.system.firewall import TABLE
-from gpupool.compile.system.ssh import SETTINGS
-from gpupool.facts.script import complete_lines
+from gpupool.compile.system.ssh import SETTINGS, settings, tried_users
 from gpupool.facts.sshd import Overrides
+from gpupool.verify.asked import asked
 
 
 def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
@@ -26,13 +25,11 @@ def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, h
 
 
 def test_sshd_has_the_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
-    text = next(file.text for file in files_of(cluster, node, "ssh") if file.path == SETTINGS)
-    question = Overrides().command(path=SETTINGS, text=text, users=["root", *list(cluster.users)[:1]])
-    lines = complete_lines(host.run(str(question.get_raw_value())).stdout.removesuffix("\n").split("\n"))
-    assert lines is not None, "sshd does not print its settings"
+    overridden = asked(host, Overrides, path=SETTINGS, text=settings(cluster, node), users=tried_users(cluster))
+    assert overridden is not None, "sshd does not print its settings"
     wrong = [
         f"{setting.keyword} is {', '.join(setting.now)} ({' '.join(setting.files)}), not {', '.join(setting.wanted)}"
-        for setting in Overrides().read(lines)
+        for setting in overridden
     ]
     assert not wrong, f"sshd reads another file first: {'; '.join(wrong)}"
 

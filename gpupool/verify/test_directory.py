@@ -7,12 +7,13 @@ from gpupool.compile.system.directory import DOMAIN, PASSWORD
 from gpupool.compile.system.members import roster_for
 from gpupool.facts.directory import Client, Members
 from gpupool.operations.members import people
+from gpupool.verify.asked import asked
 
 
 def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Host) -> None:
     if cluster.directory is None:
         return
-    state = Client().process(host.run(str(Client().command(PASSWORD).get_raw_value())).stdout.splitlines())
+    state = asked(host, Client, password=PASSWORD)
     assert state, "nsswitch.conf and PAM cannot be read"
     assert {"passwd", "group"} <= set(state.nss), "nsswitch.conf does not ask sssd for users and groups"
     assert state.pam, "PAM does not ask sssd"
@@ -41,8 +42,7 @@ def test_members_of_the_directory_can_be_users(cluster: Cluster, node: Node, hos
     roster = roster_for(cluster)
     if roster is None or not node.has("database"):
         return
-    command = Members().command(roster.domain, sorted(set(roster.groups.values())))
-    state = Members().process(host.run(str(command.get_raw_value())).stdout.splitlines())
+    state = asked(host, Members, domain=roster.domain, groups=sorted(set(roster.groups.values())))
     assert state, "sssd does not answer"
     wrong = people(state, roster)[1]
     assert not wrong, "no users: " + "; ".join(f"{name!r} ({why})" for name, why in wrong.items())

@@ -12,7 +12,7 @@ from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.people import groups_for
 from gpupool.facts.departed import Departed
 from gpupool.facts.host_keys import KNOWN, known_in
-from gpupool.facts.script import complete_lines
+from gpupool.verify.asked import asked
 from gpupool.verify.looks import NodeLook
 
 
@@ -77,11 +77,10 @@ def test_removed_users_cannot_log_in(cluster: Cluster, node: Node, host: Host) -
 
 def test_removed_users_have_no_session(cluster: Cluster, node: Node, host: Host) -> None:
     """apply closes the accounts that gpupool had managed, and ends their processes outside of jobs."""
-    question = Departed().command(users=[*cluster.users, *admins(cluster)], groups=[])
-    lines = complete_lines(host.run(str(question.get_raw_value())).stdout.removesuffix("\n").split("\n"))
-    assert lines is not None, "the node does not print its record of users"
+    departed = asked(host, Departed, users=[*cluster.users, *admins(cluster)], groups=[])
+    assert departed is not None, "the node does not print its record of users"
     today = time.time() // 86400
-    left = Departed().read(lines).left
+    left = departed.left
     open_ = [name for name, state in left.items() if state.end is None or state.end > today]
     running = [f"{name} ({state.processes})" for name, state in left.items() if state.processes]
     assert not open_, f"not in the inventory, and may log in: {', '.join(open_)} (`gpupool apply` ends that)"

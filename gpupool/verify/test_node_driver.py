@@ -6,6 +6,7 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.driver import CHECK, driver_for, has_check
 from gpupool.facts.driver import Driver
+from gpupool.verify.asked import asked
 from gpupool.verify.looks import NodeLook
 
 
@@ -20,9 +21,7 @@ def test_the_wanted_driver_is_installed_and_loaded(cluster: Cluster, node: Node,
     wanted = driver_for(cluster, node)
     if wanted is None:
         return
-    fact = Driver()
-    command = fact.command(node=node.slurm_name, packages=wanted.held).get_raw_value()
-    state = fact.process(host.run(command).stdout.splitlines())
+    state = asked(host, Driver, node=node.slurm_name, packages=wanted.held)
     if state is None:
         pytest.fail("the node does not say which driver it has")
     versions = {name: state.installed.get(name, "not installed") for name in wanted.held}

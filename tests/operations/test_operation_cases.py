@@ -81,9 +81,8 @@ def arguments(operation: Any, data: dict[str, Any]) -> tuple[list[Any], dict[str
     return args, kwargs
 
 
-def changes_of(case: Path) -> tuple[Change, ...]:
-    """Return the changes that the operation of a case records."""
-    data = yaml.safe_load(case.read_text())
+def run(case: Path, data: dict[str, Any]) -> AnsweringHost:
+    """Run the operation of a case with its data; return the host that answered."""
     name, function = case.parent.name.split(".")
     operation = getattr(import_module(f"gpupool.operations.{name}"), function)
     host = answering(data)
@@ -92,7 +91,12 @@ def changes_of(case: Path) -> tuple[Change, ...]:
         for path, sha256 in data.get("upcoming", {}).items():
             upcoming.announce(path, sha256)
         list(operation._inner(*args, **kwargs))
-    return diffs.take(host, None)
+    return host
+
+
+def changes_of(case: Path) -> tuple[Change, ...]:
+    """Return the changes that the operation of a case records."""
+    return diffs.take(run(case, yaml.safe_load(case.read_text())), None)
 
 
 def effects_of(host: AnsweringHost) -> dict[str, list[str]]:

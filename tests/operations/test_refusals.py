@@ -7,18 +7,15 @@ change (tests/engine/test_refusals_first.py). So a foreseen refusal leaves all n
 import ast
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from pyinfra.api.exceptions import OperationError
-from pyinfra.context import ctx_host, ctx_state
-from test_operation_cases import CASES, answering, arguments
+from test_operation_cases import CASES, run
 
 from gpupool import operations
-from gpupool.operations import upcoming
 from gpupool.operations.frame import Refused
 
 FOLDER = Path(operations.__file__).parent
@@ -89,15 +86,8 @@ def plan(case: Path) -> None:
     data = yaml.safe_load(case.read_text())
     if "refused" not in data or data.get("executing"):
         return
-    name, function = case.parent.name.split(".")
-    operation = getattr(import_module(f"gpupool.operations.{name}"), function)
-    host = answering(data)
-    args, kwargs = arguments(operation, data)
-    with ctx_state.use(host.state), ctx_host.use(host):
-        for path, sha256 in data.get("upcoming", {}).items():
-            upcoming.announce(path, sha256)
-        with pytest.raises(OperationError):
-            list(operation._inner(*args, **kwargs))
+    with pytest.raises(OperationError):
+        run(case, data)
 
 
 def test_a_plan_foresees_each_refusal_of_the_code(raised_at: set[tuple[str, int]]) -> None:

@@ -16,22 +16,28 @@ SETTINGS = "/etc/ssh/sshd_config.d/gpupool.conf"
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the PAM stack that sshd's drop-in names, the drop-in, and the files of host-based log-in."""
     yield from access.pam(cluster, node)
-    accept = cluster.environment.accept_env
-    names = accept.names if accept and node.name in cluster.select(accept.where) else ()
-    yield File(
-        SETTINGS,
-        _text(
-            cluster,
-            names,
-            access.entry(cluster, node),
-            access.forwards_to(cluster, node),
-            cluster.access.host_based and node.has("compute"),
-        ),
-    )
+    yield File(SETTINGS, settings(cluster, node))
     if cluster.access.host_based and node.has("compute"):
         yield File(TRUSTED_HOSTS, _trusted(cluster))
     if cluster.access.host_based and node.has("head"):
         yield File("/etc/ssh/ssh_config.d/gpupool.conf", fill("ssh.conf", cluster=cluster))
+
+
+def settings(cluster: Cluster, node: Node) -> str:
+    """Return the text of a node's drop-in of sshd."""
+    accept = cluster.environment.accept_env
+    return _text(
+        cluster,
+        accept.names if accept and node.name in cluster.select(accept.where) else (),
+        access.entry(cluster, node),
+        access.forwards_to(cluster, node),
+        cluster.access.host_based and node.has("compute"),
+    )
+
+
+def tried_users(cluster: Cluster) -> list[str]:
+    """Return users for whom sshd's settings are compared: root, and a user, because a `Match` may tell them apart."""
+    return ["root", *list(cluster.users)[:1]]
 
 
 def _trusted(cluster: Cluster) -> str:

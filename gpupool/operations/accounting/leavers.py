@@ -14,7 +14,7 @@ from gpupool.operations.accounting.removal import strays
 from gpupool.operations.accounting.steps import Step, joined, step
 from gpupool.slurm.keys.limits import SET_AS, write
 
-_CLOSED = {"GrpSubmit": 0, "GrpJobs": 0}
+_CLOSED = ("GrpSubmit", "GrpJobs")  # limits that are 0
 _PATIENCE = 60  # seconds until cancelled jobs have ended; slurmctld kills what ignores SIGTERM after KillWait
 
 
@@ -83,15 +83,14 @@ def changes(gone: list[Cancelled]) -> Iterator[tuple[str, list[Aspect]]]:
 def cancellation(cluster: str, gone: list[Cancelled], running: bool) -> str:
     """Return the shell text that cancels the jobs and waits until they have ended."""
     only = "" if running else "--state=PENDING "
-    lines = []
-    for each in gone:
-        whose = f"-M {shlex.quote(cluster)} {only}-u {shlex.quote(each.user)} -A {shlex.quote(each.account)}"
-        lines += [f"timeout 60 scancel {whose} </dev/null || :"]
+    whose = [
+        f"-M {shlex.quote(cluster)} {only}-u {shlex.quote(each.user)} -A {shlex.quote(each.account)}" for each in gone
+    ]
+    lines = [f"timeout 60 scancel {options} </dev/null || :" for options in whose]
     lines.append(f"patience={_PATIENCE}")
-    for each in gone:
-        whose = f"-M {shlex.quote(cluster)} {only}-u {shlex.quote(each.user)} -A {shlex.quote(each.account)}"
+    for options in whose:
         lines += [
-            f'while [ -n "$(timeout 15 squeue -ha {whose} -o %i 2>&1)" ] && [ $patience -gt 0 ]; do',
+            f'while [ -n "$(timeout 15 squeue -ha {options} -o %i 2>&1)" ] && [ $patience -gt 0 ]; do',
             "  sleep 1; patience=$((patience - 1)); done",
         ]
     return "\n".join(lines) + "\n"
