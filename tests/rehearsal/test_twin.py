@@ -102,6 +102,22 @@ def test_jobs_of_a_lost_node_run_again_on_another(idle: Twin) -> None:
     assert idle.run(f"sinfo -h -N -n {node} -o %T").out.split()[0] == "idle"
 
 
+def test_jobs_of_a_lost_node_run_there_again_undisturbed(idle: Twin) -> None:
+    user = next(iter(idle.cluster.users))
+    node = max(idle.cluster.having("compute"), key=lambda node: node.gpu_count)
+    idle.submit([Ask(user, ("--mem=1G", f"--gpus={node.gpu_count}", f"--nodelist={node.slurm_name}"))])
+    _until(idle, lambda jobs: _states(jobs) == {"RUNNING": 1})
+    idle.lose(node.slurm_name)
+    # the job is eligible again, so that it starts as soon as its node is back
+    assert idle.run("sleep 8").code == 0
+    idle.restore(node.slurm_name)
+    [again] = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": 1})
+    # slurmctld's order to end the former run would arrive within a second of the node's return
+    assert idle.run("sleep 3").code == 0
+    [later] = idle.jobs()
+    assert (later.state, later.restarts, later.start) == ("RUNNING", 1, again.start)
+
+
 def test_jobs_run_as_their_users(idle: Twin) -> None:
     name, user = next(iter(idle.cluster.users.items()))
     output = idle.run("id -un; id -u; id -gn", name).out.split()

@@ -26,11 +26,18 @@ _PAUSE = 1  # seconds between labs: a lab claims while jobs are still being pree
 
 
 def _full(stage: Stage) -> str:
-    borrowers = fill_with_borrowers(stage)
-    held = stage.look().gpus(borrowers)
-    return (
-        "" if held == stage.expected.pool else f"only {held} of {stage.expected.pool} GPUs could be borrowed at first"
-    )
+    """Fill the pool with borrowers; return an empty text, or a text on what is lacking and the other jobs there.
+
+    The pool is filled a second time if jobs of an earlier promise ended too late for the first.
+    """
+    pool = stage.expected.pool
+    for _ in range(2):
+        borrowers = fill_with_borrowers(stage)
+        snapshot = stage.look()
+        if (held := snapshot.gpus(borrowers)) == pool:
+            return ""
+    others = [f"{job.id} {job.state}" for job in snapshot.jobs if job not in snapshot.running(borrowers)]
+    return f"only {held} of {pool} GPUs could be borrowed at first ({snapshot.reasons(borrowers)}); {some(others)}"
 
 
 def _try_each(stage: Stage) -> Verdict:
