@@ -178,6 +178,7 @@ accounts:
 users: [{{name: u-one, uid: 20001, account: lab}}]
 qos: {{normal: {{default: true}}}}
 partitions: [{{name: short, nodes: "@compute", max_time: 2d}}]
+access: {{keys: homes}}
 """
 
 

@@ -96,4 +96,5 @@ qos: {{normal: {{default: true}}, short: {{max_wall: 2d}}}}
 partitions:
   - {{name: short, nodes: "@compute", max_time: 2d, tier: 80, deny_accounts: [overcap]}}
   - {{name: overcap, nodes: "@compute", max_time: 2d, tier: 10, allow_accounts: [overcap], preemptable: true}}
+access: {{keys: homes}}
 """

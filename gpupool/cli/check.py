@@ -25,7 +25,8 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     else:
         stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
         for problem in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
-            stdout.print(str(problem), style=_STYLE[problem.complaint.severity])
+            if problem.complaint.accepted is None:
+                stdout.print(_line(problem), style=_STYLE[problem.complaint.severity])
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))
@@ -48,10 +49,18 @@ def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
 
 
 def _summary(errors: list[Located], complaints: list[Located], partial: bool) -> str:
-    warnings = sum(located.complaint.severity == "warning" for located in complaints)
+    warnings = [located.complaint for located in complaints if located.complaint.severity == "warning"]
+    accepted = sum(warning.accepted is not None for warning in warnings)
+    count = len(warnings) - accepted
     first = f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}" if errors else "no errors"
     more = " (there may be more after these errors are corrected)" if partial else ""
-    return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}{more}"
+    others = f", {accepted} accepted" if accepted else ""
+    return f"{first}, {count} {'warning' if count == 1 else 'warnings'}{others}{more}"
+
+
+def _line(located: Located) -> str:
+    """Return the line of a complaint; a warning ends with the code by which the inventory can accept it."""
+    return f"{located} [{located.complaint.code}]" if located.complaint.severity == "warning" else str(located)
 
 
 def _as_dict(located: Located) -> dict[str, object]:
@@ -61,6 +70,8 @@ def _as_dict(located: Located) -> dict[str, object]:
         "line": located.place.line,
         "path": dotted(complaint.path),
         "severity": complaint.severity,
+        "code": complaint.code,
+        "accepted": complaint.accepted,
         "words": complaint.message,
         "hint": complaint.hint,
     }

@@ -28,7 +28,8 @@ class Complaint:
     """One thing that is wrong at `path` of the inventory, with a hint if there is one.
 
     Message and hint may contain text of the inventory, so they are escaped to one line, and shortened. `missing` is
-    true if the inventory does not have the path.
+    true if the inventory does not have the path. `code` is the name of the check, and never changes; `accepted` is
+    the inventory's reason to accept a warning.
     """
 
     path: Path
@@ -36,6 +37,8 @@ class Complaint:
     hint: str | None = None
     severity: Severity = "error"
     missing: bool = False
+    code: str = "shape"
+    accepted: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", escaped(self.message))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.cluster import checks
+from gpupool.cluster.accepted import marked
 from gpupool.cluster.attachments import attachments
 from gpupool.cluster.build import build
 from gpupool.cluster.change import merge
@@ -81,7 +82,10 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     node_table, complaints = expand_all(shape)
     site = Site(shape, node_table, attached)
     rules = checks.CHECKS if node_table.whole else checks.NAMES  # with missing nodes, sums would be wrong
-    located = locate(complaints + checks.complaints(site, rules), text.places, here)
+    complaints += checks.complaints(site, rules)
+    if node_table.whole:
+        complaints = marked(complaints, shape.accepted_warnings, text.data)
+    located = locate(complaints, text.places, here)
     loaded = Loaded(None, located, partial=not node_table.whole)
     return loaded if loaded.errors else Loaded(build(site), located, site, text.places, data=text.data)
 

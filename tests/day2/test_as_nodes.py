@@ -20,7 +20,7 @@ hardware: {box: {cpus: 16, memory: 64G, gpu_slots: 2, cpus_kept_per_gpu: 4}}
 nodes:
   - {name: ctl, address: 10.90.1.1, roles: [head, controller, database]}
   - {name: gpu-1, address: 10.90.2.1, roles: [compute], hardware: box, gpus: {a40: 2}}
-access: {admin: {user: u-lab1, port: 2222}}
+access: {keys: homes, admin: {user: u-lab1, port: 2222}}
 accounts:
   - {name: red, kind: lab, gid: 5001, contributed_gpus: 1}
   - {name: blue, kind: lab, gid: 5002, contributed_gpus: 1}

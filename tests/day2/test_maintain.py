@@ -44,6 +44,7 @@ scheduler:
   default_memory: {per_gpu: 8G, per_cpu: 1G}
   max_memory: {per_gpu: 16G, per_cpu: 2G}
 testbed: {nodes: "ctl,gpu-[1-4]"}
+access: {keys: homes}
 """
 #: Its old driver stays loaded until it is rebooted.
 BUSY = "gpu-3"

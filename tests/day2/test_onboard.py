@@ -57,6 +57,7 @@ storage:
     homes: {server: fs1, path: /export/homes, at: /home}
   home: {path: "/home/{user}", export: homes}
 testbed: {nodes: "@controller,@fileserver,@compute"}
+access: {keys: homes}
 """
 OTHERS = '  - {name: "gpu-[2-4]", address: "10.92.2.[2-4]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
 

@@ -32,6 +32,7 @@ slurm:
   version: "24.11"
   backup: {to: /srv/backup/slurm, keep: 20}
 testbed: {nodes: "ctl,gpu-[1-2]"}
+access: {keys: homes}
 """
 JOBS = "squeue -h -a -o '%i %T %u %N %S' | sort"
 FIELDS = "JobID,User,Account,Partition,State,ExitCode,Submit,Start,Restarts,AllocTRES"

@@ -162,6 +162,7 @@ partitions:
   - {name: overcap, nodes: "@compute", max_time: 2d, tier: 1, preemptable: true, grace: 1m, allow_accounts: [overcap]}
   - {name: debug, nodes: "@compute", max_time: 4h, tier: 20, deny_accounts: [overcap]}
 testbed: {nodes: "ctl,n1"}
+access: {keys: homes}
 """
 MEMORY = "default_memory: {per_gpu: 30G, per_cpu: 1G}"
 ALL = f"""{MEMORY}, max_memory: {{per_gpu: 45G, per_cpu: 4G}}, untyped_gpus: refuse, export_fix: true,

@@ -15,8 +15,7 @@ from tests.testbed.cluster import Testbed, gpupool
 
 NETWORK = "10.175.0.0/16"
 HEAD, NODE, FOLDER = "ctl", "gpu-1", "/srv/directory"
-DIRECTORY = """access: {password_login: true}
-software: {packages: {head: [slapd, ldap-utils, openssl]}}
+DIRECTORY = """software: {packages: {head: [slapd, ldap-utils, openssl]}}
 directory:
   servers: ["ldaps://ctl.small.example"]
   base: dc=example,dc=org
@@ -71,6 +70,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         tmp_path_factory.mktemp("directory") / "small",
         ("contributed_gpus: 10}", "contributed_gpus: 10, members_from: lab-red}"),
         ("qos:", DIRECTORY),
+        ("keys: homes", "password_login: true"),
     )
     (inventory / "certificates").mkdir()
     certificate = inventory / "certificates" / "ca.pem"

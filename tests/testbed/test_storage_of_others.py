@@ -38,6 +38,7 @@ storage:
   # all that is a minute old goes within two days
   purge: [{path: /weka, not_updated_for: 48h, every: 1h, warn_before: 2879m}]
 testbed: {nodes: "ctl,gpu-[1-2]"}
+access: {keys: homes}
 """
 
 

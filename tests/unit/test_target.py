@@ -123,8 +123,8 @@ def test_an_invalid_inventory_has_no_target(tmp_path: Path) -> None:
 
 def test_the_login_of_the_admin_comes_from_the_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/admin")
-    admin = "access: {admin: {user: ops, port: 2222, key: ~/.ssh/pool}}\n"
-    target = find_target(copied(SMALL, tmp_path, ("scheduler:", f"{admin}scheduler:")))
+    admin = "admin: {user: ops, port: 2222, key: ~/.ssh/pool}"
+    target = find_target(copied(SMALL, tmp_path, ("keys: homes", f"keys: homes, {admin}")))
     assert target.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
 
 

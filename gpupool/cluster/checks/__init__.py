@@ -1,6 +1,7 @@
 """Rules for an inventory that fits the schema: each is a function `ensure_…`, and all of them run."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import ModuleType
 
 from gpupool.cluster.checks import (
@@ -42,6 +43,7 @@ from gpupool.cluster.checks import (
     times,
     tools,
     topology,
+    variables,
     zfs,
 )
 from gpupool.cluster.complaints import Complaint
@@ -82,6 +84,7 @@ _OTHERS = (
     zfs,
     system,
     homes,
+    variables,
     tools,
     drivers,
     policies,
@@ -98,5 +101,10 @@ CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 
 def complaints(site: Site, checks: tuple[Check, ...]) -> list[Complaint]:
-    """Run checks and return all complaints."""
-    return [complaint for check in checks for complaint in check(site)]
+    """Run checks and return all complaints, each with the code of its check."""
+    return [replace(complaint, code=code(check)) for check in checks for complaint in check(site)]
+
+
+def code(check: Check) -> str:
+    """Return the code of a check's complaints: `squash-is-intended` for `ensure_squash_is_intended`."""
+    return check.__name__.removeprefix("ensure_").replace("_", "-")

@@ -1,10 +1,13 @@
 """Check logins (what sshd can do, gateways, first passwords), and the partitions that users are assigned."""
 
 from collections.abc import Iterator
+from datetime import date
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
+
+_NO_SHELL = ("/nologin", "/false")
 
 
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
@@ -34,6 +37,26 @@ def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
         if user.first_password and not site.inventory.access.password_login:
             path: Path = ("users", index, "first_password")
             yield Complaint(path, f"{user.name} could not log in with it", "set access.password_login: true")
+
+
+def ensure_users_can_log_in(site: Site) -> Iterator[Complaint]:
+    """A user has a key in the inventory, or the inventory has another login method: password, directory, access.keys.
+
+    Users whose access has ended, and users without a shell, need none.
+    """
+    inventory, today = site.inventory, date.today()
+    if inventory.access.password_login or inventory.access.keys != "inventory" or inventory.directory:
+        return
+    users = [(index, user) for index, user in enumerate(inventory.users)
+             if not (user.until and user.until < today) and not user.shell.endswith(_NO_SHELL)]  # fmt: skip
+    without = [(index, user) for index, user in users if not user.keys]
+    others = "or access.password_login: true, or access.keys: homes if users or an admin fill ~/.ssh/authorized_keys"
+    if without and len(without) == len(users):
+        yield Complaint(("users",), "no user can log in: none has a key or a password", f"set keys of users, {others}")
+        return
+    for index, user in without:
+        message = f"{user.name} cannot log in: no key, no password"
+        yield Complaint(("users", index), message, f"set keys, {others}")
 
 
 def ensure_users_may_use_their_partitions(site: Site) -> Iterator[Complaint]:

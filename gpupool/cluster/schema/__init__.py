@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from gpupool.cluster.schema.accepted import AcceptedWarning
 from gpupool.cluster.schema.base import Entry, Name, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
@@ -45,4 +46,5 @@ class Inventory(Entry):
     access: Access = Field(default_factory=Access)
     policies: Policies = Field(default_factory=Policies)
     testbed: Testbed | None = None
+    accepted_warnings: tuple[AcceptedWarning, ...] = ()
     examples: tuple[Word, ...] = Field((), description="Example job scripts for users.")

@@ -298,6 +298,14 @@ class Access(SourcedEntry):
         "admins", description="Users on controllers and the database's node: always, never."
     )
     password_login: Flag = False
+    keys: Literal["inventory", "homes", "site"] = Field(
+        "inventory",
+        description=(
+            "How users without password prove who they are: by `users[].keys`; by keys that already are in their "
+            "homes' ~/.ssh/authorized_keys, or that an admin adds there; by a method that the site adds to sshd, such "
+            "as Kerberos or a certificate authority."
+        ),
+    )
     host_based: Flag = Field(
         False,
         description="Users on a head log in to compute nodes by host-based authentication, without password or key.",

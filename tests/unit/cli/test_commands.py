@@ -49,6 +49,8 @@ def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
         "line": 11,
         "path": "accounts[0].contributed_gpu",
         "severity": "error",
+        "code": "shape",
+        "accepted": None,
         "words": "unknown key",
         "hint": "did you mean contributed_gpus?",
     }

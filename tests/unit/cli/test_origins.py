@@ -32,8 +32,9 @@ from gpupool.upkeep import controllers
 
 BACKUP = (
     "scheduler:",
-    'access: {password_login: true}\nslurm: {version: "24.11", backup: {to: /b}}\nscheduler:',
+    'slurm: {version: "24.11", backup: {to: /b}}\nscheduler:',
 )
+LOGIN = "keys: homes", "password_login: true"
 PASSWORD = "account: red}", "account: red, first_password: must_change}"
 THIRD = '"gpu-[1-2]", address: "10.90.2.[1-2]"', '"gpu-[1-3]", address: "10.90.2.[1-3]"'
 BOX = Machine("x86_64", "", 64, 1, 64, 1, 510_000, 100_000, (), ("NVIDIA A40",) * 8, (), ())
@@ -78,7 +79,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def inventory(tmp_path: Path) -> Path:
-    site = copied(SMALL, tmp_path / "site", BACKUP, PASSWORD, THIRD)
+    site = copied(SMALL, tmp_path / "site", BACKUP, LOGIN, PASSWORD, THIRD)
     git(site, "init", "-q")
     git(site, "add", ".")
     git(site, "commit", "-qm", "first")

@@ -51,7 +51,7 @@ def configured(home: Path, text: str) -> None:
 
 def small(home: Path, admin: str = "") -> Target:
     """Return the small inventory, with `access.admin`."""
-    change = ("scheduler:", f"access: {{admin: {{{admin}}}}}\nscheduler:")
+    change = ("keys: homes", f"keys: homes, admin: {{{admin}}}")
     return find_target(copied(SMALL, home / "site", change) if admin else SMALL, "nodes")
 
 

@@ -172,6 +172,7 @@ partitions:
   - {name: old, nodes: "n1", max_time: 2d, billing: {cpu: 1.0}}
   - {name: large, nodes: "n1", max_time: 2d, billing: {mem: 0.25}}
 scheduler: {default_partition: all}
+access: {keys: homes}
 """
 
 

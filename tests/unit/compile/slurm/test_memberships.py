@@ -103,7 +103,7 @@ def _fitting(folder: Path, groups: str) -> Plugin:
     return Plugin(text, LUAS[0], PARTITIONS)
 
 
-OTHERS = {"testbed: {": "access: {other_groups: [course]}\ntestbed: {"}
+OTHERS = {"keys: homes": "keys: homes, other_groups: [course]"}
 
 
 def test_a_job_without_a_partition_is_sent_where_its_users_groups_may_submit(tmp_path: Path) -> None:

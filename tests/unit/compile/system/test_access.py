@@ -68,7 +68,7 @@ def test_a_gateway_forwards_only_to_its_nodes() -> None:
 @pytest.mark.parametrize("debian", ["bookworm", "trixie"])
 def test_an_old_sshd_is_refused(debian: str, tmp_path: Path) -> None:
     text = (SMALL / "inventory.yml").read_text()
-    assert "access:" not in text
+    assert "compute_ssh" not in text
     (tmp_path / "inventory.yml").write_text(f"{text}\nsoftware: {{debian: {debian}}}\n")
     if debian == "trixie":
         load(tmp_path)
@@ -166,8 +166,8 @@ def test_compute_nodes_trust_heads_on_request_of_the_inventory() -> None:
 
 @pytest.mark.skipif(not shutil.which("sshd"), reason="needs sshd")
 def test_sshd_refuses_users_and_no_admin(tmp_path: Path) -> None:
-    access = f"access: {{compute_ssh: none, admin: {{user: {ADMIN}}}}}"
-    cluster = changed(SMALL, tmp_path / "site", ("schema: 1", f"schema: 1\n{access}"))
+    access = f"keys: homes, compute_ssh: none, admin: {{user: {ADMIN}}}"
+    cluster = changed(SMALL, tmp_path / "site", ("keys: homes", access))
     # the sshd of this machine may be bookworm's, which refuses keywords of newer releases
     cluster = replace(cluster, software=cluster.software.model_copy(update={"debian": "bookworm"}))
     name = next(node.name for node in cluster.having("compute"))
