@@ -84,6 +84,7 @@ class Made:
             "nodes": self.nodes,
             "accounts": self.accounts,
             "users": self._users(),
+            "access": {"keys": "homes"},
             "qos": self.qos,
             "partitions": self.partitions,
             "preemption": self._preemption(),

@@ -69,6 +69,7 @@ def inventory() -> dict[str, Any]:
             {"name": "user-overcap", "tier": 20, **_GUESTS, "deny_accounts": ["overcap"]},
             {"name": "overcap", "tier": 10, **_GUESTS, "allow_accounts": ["overcap"]},
         ],
+        "access": {"keys": "homes"},
         "preemption": {"arbiter": {"partitions": ["user-overcap"], "interval": "15s"}},
         "scheduler": {
             "default_partition": "short",
