@@ -20,4 +20,4 @@ def apply(cluster: Cluster, node: Node) -> None:
     )
     files.put(name="Firewall rules", files=files_of(cluster, node, "firewall"))
     service.running(name="Firewall", unit=unit, restart_if=[UNIT], reload_if=[RULES])
-    firewall.loaded(name="Firewall loaded", table=TABLE, unit=unit)
+    firewall.loaded(name="Firewall loaded", table=TABLE, unit=unit, rules=RULES)

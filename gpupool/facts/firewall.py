@@ -9,6 +9,8 @@ from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 _CALLER = shell_file(__package__, "caller.sh")
+_TABLE = shell_file(__package__, "firewall.sh")
+MISSING, DIFFERS = "emptied", "differs"
 
 
 class Caller(Fact[str]):
@@ -26,14 +28,13 @@ class Caller(Fact[str]):
         return address
 
 
-class Emptied(Fact[bool]):
-    """Whether a table of family inet is missing although the unit that loads it is active."""
+class Table(Fact[str]):
+    """A table of family inet whose unit is active: MISSING, DIFFERS from the unit's file, or "" if it is as wanted."""
 
-    def command(self, table: str, unit: str) -> StringCommand:
+    def command(self, table: str, unit: str, rules: str) -> StringCommand:
         """Ask systemd and the kernel."""
-        script = 'systemctl is-active --quiet -- "$2" && { nft list table inet "$1" >/dev/null 2>&1 || echo emptied; }'
-        return ask(script, table, unit)
+        return ask(_TABLE, table, unit, rules)
 
-    def read(self, lines: list[str]) -> bool:
+    def read(self, lines: list[str]) -> str:
         """Read the answer."""
-        return lines == ["emptied"]
+        return lines[0] if lines else ""

@@ -9,8 +9,10 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
+from gpupool.unix import UNITS
 
-#: Folder of the stamps: one file per unit, with the invocation in the first line, then the output of sha256sum.
+#: Folder of the stamps: one file per unit. The first line has the invocation and the start of the main process, the
+#: others are the output of sha256sum.
 STAMPS = "/var/lib/gpupool/units"
 #: The value in a stamp, and in `WatchedFile.sha256`, for a missing file.
 ABSENT = "-"
@@ -20,7 +22,7 @@ _LOOK = shell_file(__package__, "service.sh")
 
 @dataclass(frozen=True)
 class WatchedFile:
-    """A file that a unit reads: its sha256 (ABSENT if it is missing) and its modification time (Unix time)."""
+    """A file that a unit reads: its sha256 (ABSENT if it is missing) and its ctime, the Unix time of a change."""
 
     sha256: str
     written: float
@@ -30,7 +32,9 @@ class WatchedFile:
 class UnitState:
     """One unit: its states in systemd's words, the Unix time of its start, and its stamp.
 
-    `stamp_invocation` and `stamp_sums` (path -> sha256) record the files of the last (re)start by gpupool.
+    `process` is the start of its main process, as text and as Unix time: some daemons replace the process to read their
+    files again. `stamp_invocation`, `stamp_process` ("" in stamps without it) and `stamp_sums` (path -> sha256) record
+    the process and the files of the last (re)start or reload by gpupool, `stamped` its Unix time.
     """
 
     load: str = "not-found"
@@ -39,9 +43,23 @@ class UnitState:
     need_daemon_reload: bool = False
     invocation: str = ""
     started: float = 0.0
+    process: str = ""
+    process_started: float = 0.0
     stamp_invocation: str = ""
+    stamp_process: str = ""
     stamp_sums: dict[str, str] = field(default_factory=dict)
+    stamped: float = 0.0
     files: dict[str, WatchedFile] = field(default_factory=dict)
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether the stamp is about the running process."""
+        return self.is_same_invocation and self.stamp_process in ("", self.process)
+
+    @property
+    def is_same_invocation(self) -> bool:
+        """Whether the unit was not started again since the stamp."""
+        return self.stamp_invocation == self.invocation
 
 
 class Unit(Fact[UnitState]):
@@ -55,6 +73,7 @@ class Unit(Fact[UnitState]):
         """Read the answer."""
         shown: dict[str, str] = {}
         stamp: list[str] = []
+        stamped = loaded = 0.0
         files: dict[str, WatchedFile] = {}
         for line in lines:
             kind, rest = line.split("\t", 1)
@@ -63,18 +82,30 @@ class Unit(Fact[UnitState]):
                 shown[key] = value
             elif kind == "S":
                 stamp.append(rest.split("\t", 1)[1])
+            elif kind == "W":
+                stamped = float(rest.split("\t", 1)[1])
+            elif kind == "M":
+                loaded = _unix(rest.split("\t", 1)[1])
             else:
                 sha256, written, path = rest.split("\t", 2)
                 files[path] = WatchedFile(sha256, float(written))
+        process = shown.get("ExecMainStartTimestamp", "")
+        stamp_invocation, _, stamp_process = stamp[0].partition(" ") if stamp else ("", "", "")
         return UnitState(
             load=shown.get("LoadState", ""),
             active=shown.get("ActiveState", ""),
             enabled=shown.get("UnitFileState", ""),
-            need_daemon_reload=shown.get("NeedDaemonReload") == "yes",
+            need_daemon_reload=shown.get("NeedDaemonReload") == "yes"
+            # systemd does not notice a file that was put back with its former mtime
+            or any(path.startswith(f"{UNITS}/") and file.written > loaded > 0 for path, file in files.items()),
             invocation=shown.get("InvocationID", ""),
             started=_unix(shown.get("InactiveExitTimestamp", "")),
-            stamp_invocation=stamp[0] if stamp else "",
+            process=process,
+            process_started=_unix(process),
+            stamp_invocation=stamp_invocation,
+            stamp_process=stamp_process,
             stamp_sums={path: sha256 for sha256, _, path in (line.partition("  ") for line in stamp[1:])},
+            stamped=stamped,
             files=files,
         )
 
@@ -86,7 +117,7 @@ def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str]:
 
 def _part(lines: Sequence[str], values: Sequence[str]) -> list[str]:
     _, unit, _, *paths = values
-    own = {("U", unit), ("S", unit), *(("F", path) for path in paths)}
+    own = {("M", ""), ("U", unit), ("W", unit), ("S", unit), *(("F", path) for path in paths)}
     return [line for line in lines if _about(line) in own]
 
 

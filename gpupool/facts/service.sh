@@ -1,16 +1,22 @@
 #!/bin/sh
 # Prints systemd's state of units, and the state of the files they read. $1 folder of stamps, $2... units, --, files.
-# With tabs: U unit KEY=VALUE, S unit line of its stamp, F sha256 (- if there is no file) mtime path.
+# With tabs: M (empty) time when systemd last loaded all unit files, U unit KEY=VALUE, W unit time of its stamp, S unit line
+# of its stamp, F sha256 (- if there is no file) ctime path.
+# Times are in Unix time. A file that was copied or moved back has an old mtime, and a new ctime.
 
 stamps=$1 units=; shift
 while [ "$1" != -- ]; do
   if [ -e "$stamps"/"$1" ]; then
+    printf 'W\t%s\t%s\n' "$1" "$(stat -c %.Y -- "$stamps"/"$1")"
     while IFS= read -r line; do printf 'S\t%s\t%s\n' "$1" "$line"; done <"$stamps"/"$1"
   fi
   units="$units $1"; shift
 done
 shift
-shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp
+# the first has no value until the first daemon-reload after boot
+systemctl show --timestamp=us+utc -p UnitsLoadTimestamp,UnitsLoadFinishTimestamp | awk -F = '
+  { at[$1] = $2 } END { load = at["UnitsLoadTimestamp"]; printf "M\t\t%s\n", load ? load : at["UnitsLoadFinishTimestamp"] }'
+shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp,ExecMainStartTimestamp
 # systemctl prints a block for each unit, in the order of the names; names have no blanks
 # shellcheck disable=SC2086
 systemctl show --timestamp=us+utc -p $shown -- $units | units=$units awk '
@@ -21,6 +27,6 @@ for path in "$@"; do
   shift
   if [ -f "$path" ]; then set -- "$@" "$path"; else printf 'F\t-\t0\t%s\n' "$path"; fi
 done
-[ $# -eq 0 ] || { stat -L --printf '%.Y\t%n\n' -- "$@"; sha256sum -- "$@"; } | awk -F '\t' '
+[ $# -eq 0 ] || { stat -L --printf '%.Z\t%n\n' -- "$@"; sha256sum -- "$@"; } | awk -F '\t' '
   NF > 1 { written[$2] = $1; next }
   { path = substr($0, 67); printf "F\t%s\t%s\t%s\n", substr($0, 1, 64), written[path] ? written[path] : 0, path }'

@@ -3,8 +3,9 @@
 import ipaddress
 
 from gpupool.change import Aspect, Kind
-from gpupool.facts.firewall import Caller, Emptied
-from gpupool.operations.ambient import this_host
+from gpupool.facts.firewall import MISSING, Caller, Table
+from gpupool.operations import upcoming
+from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 
@@ -22,18 +23,17 @@ def keeps_us(ssh_from: list[str], ssh_never: list[str]) -> None:
 
 
 @operation
-def loaded(table: str, unit: str) -> Commands:
-    """Have an active unit load its table of family inet again if another program removed it."""
+def loaded(table: str, unit: str, rules: str) -> Commands:
+    """Have an active unit load its table of family inet from `rules` again if another program removed or changed it."""
     work = Work(Kind.OTHER)
-    if look(Emptied, f"the table {table} of nftables", table=table, unit=unit):
-        work.do(
-            f"table inet {table}",
-            Aspect("loaded", "not loaded", note="is not loaded"),
-            "systemctl",
-            "restart",
-            "--",
-            unit,
-        )
+    now = look(Table, f"the table {table} of nftables", table=table, unit=unit, rules=rules)
+    what = f"table inet {table}"
+    if now == MISSING:
+        work.do(what, Aspect("loaded", "not loaded", note="is not loaded"), "systemctl", "restart", "--", unit)
+    elif now and (executing() or rules not in upcoming.announced()):
+        # a plan that replaces the file already has the unit's reload
+        differs = Aspect(f"as in {rules}", "other rules", note=f"the kernel has other rules than {rules}")
+        work.do(what, differs, "systemctl", "reload", "--", unit)
     yield from work.carry_out(f"table inet {table}: loaded")
 
 

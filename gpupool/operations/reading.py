@@ -33,10 +33,10 @@ def _weighed(state: UnitState, path: str, text: ReadFile, version: str) -> tuple
 
 def _before(state: UnitState, path: str, text: ReadFile) -> str | None:
     """Return the text that a running unit has read; None if it is unknown."""
-    noted = state.stamp_sums.get(path) if state.stamp_invocation == state.invocation else None
+    noted = state.stamp_sums.get(path) if state.is_stamped else None
     if noted is not None:
         return "" if noted == ABSENT else text.known.get(noted)
-    return text.now or "" if state.files[path].written <= state.started else None
+    return text.now or "" if state.files[path].written <= max(state.started, state.process_started) else None
 
 
 def _after(path: str, text: ReadFile) -> str:

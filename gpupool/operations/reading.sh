@@ -1,7 +1,7 @@
 #!/bin/sh
 # Defines functions that keep the files which a daemon has read, to compare and restore them; the caller appends the calls.
-# $stamps: the folder of stamps. A stamp is a file for each unit, with its InvocationID and then the output of `look` for
-# its files. The folder `read` in it has the contents, named by their sha256.
+# $stamps: the folder of stamps. A stamp is a file for each unit, with the output of `process_of` and then that of `look`
+# for its files; its mtime is the time of the load. The folder `read` in it has the contents, named by their sha256.
 # shellcheck disable=SC2154 # the caller sets stamps
 
 look() { for path in "$@"; do
@@ -18,7 +18,12 @@ keep() { # path...: keep their current contents, readable by root alone
     else rm -f -- "$copy"; fi
   done
 }
-write_stamp() { # unit invocation lines
+process_of() { # unit: its InvocationID, and the start of its main process, if it has one
+  systemctl show --timestamp=us+utc -p InvocationID,ExecMainStartTimestamp -- "$1" | awk '
+    { key = $0; sub(/=.*/, "", key); sub(/^[^=]*=/, ""); value[key] = $0 }
+    END { at = value["ExecMainStartTimestamp"]; print value["InvocationID"] (at ~ / .* / ? " " at : "") }'
+}
+write_stamp() { # unit process lines
   mkdir -p "$stamps"; rm -f -- "$stamps"/."$1".*gpupool-new; stamp=$stamps/.$1.$$.gpupool-new
   printf '%s\n%s\n' "$2" "$3" > "$stamp"; sync -- "$stamp"; mv -fT -- "$stamp" "$stamps/$1"
   [ ! -d "$stamps/read" ] || for copy in "$stamps"/read/*; do
@@ -28,17 +33,21 @@ write_stamp() { # unit invocation lines
 keep_read() { # unit path...: keep the files that the running unit has read, before they are replaced
   unit=$1; shift
   case $(systemctl is-active -- "$unit") in active|reloading|refreshing) ;; *) return 0;; esac
-  invocation=$(systemctl show -p InvocationID --value -- "$unit")
-  started=$(systemctl show --timestamp=unix -p InactiveExitTimestamp --value -- "$unit"); started=${started#@}
-  lines=$([ "$(head -n 1 "$stamps/$unit" 2>/dev/null)" != "$invocation" ] || tail -n +2 "$stamps/$unit")
+  process=$(process_of "$unit")
+  started=$(systemctl show --timestamp=unix -p InactiveExitTimestamp,ExecMainStartTimestamp --value -- "$unit" |
+    tr -d @ | sort -n | tail -n 1)
+  lines='' at=$started
+  case $(head -n 1 "$stamps/$unit" 2>/dev/null) in "$process"|"${process%% *}")
+    lines=$(tail -n +2 "$stamps/$unit"); at=$(stat -c %.Y -- "$stamps/$unit");;
+  esac
   all=$lines
   for path in "$@"; do
     [ -f "$path" ] || continue
-    now=$(look "$path"); noted=$(printf '%s\n' "$lines" | while read -r sum at; do [ "$at" != "$path" ] || echo "$sum"; done)
+    now=$(look "$path"); noted=$(printf '%s\n' "$lines" | while read -r sum of; do [ "$of" != "$path" ] || echo "$sum"; done)
     if [ -n "$noted" ]; then [ "$noted" != "${now%%  *}" ] || keep "$path"
-    elif [ "$(stat -L -c %Y -- "$path")" -lt "$started" ]; then # unchanged since the unit's start
+    elif [ "$(stat -L -c %Z -- "$path")" -lt "$started" ]; then # unchanged since the unit's start
       keep "$path"; all=$(printf '%s\n%s' "$all" "$now" | grep .)
     fi
   done
-  [ "$all" = "$lines" ] || write_stamp "$unit" "$invocation" "$all"
+  [ "$all" = "$lines" ] || { write_stamp "$unit" "$process" "$all"; touch -d "@$at" -- "$stamps/$unit"; }
 }

@@ -3,15 +3,18 @@
 A run may be killed between replacing a file and restarting the daemon. So the decision does not depend on the changes
 of this run, but on whether the unit runs with the files on the node. There are two sources:
 
-- A stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID and the sha256 of each watched file, computed before
-  gpupool's last start, restart or reload and written only after that succeeded. If the unit still has this
-  InvocationID, the stamp alone decides: clocks do not matter, nor does a file that was rewritten with the same text.
-- Without a valid stamp (the unit was started by an admin or a reboot), the file's mtime is compared with the start of
-  the unit. A node that was correct before gpupool managed it is not changed and gets no stamp.
+- A stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID, the start of its main process, and the sha256 of each
+  watched file, computed before gpupool's last start, restart or reload and written only after that succeeded. If the
+  unit still has this process, the stamp decides: for a file that needs a restart, clocks do not matter, nor does a file
+  that was rewritten with the same text.
+- Without a valid stamp (the unit was started by an admin or a reboot, or `scontrol reconfigure` replaced its process),
+  the file's ctime is compared with the start of the unit: a file that is put back keeps its mtime. A node that was
+  correct before gpupool managed it is not changed and gets no stamp.
 
-Times alone would cause a restart for a file rewritten with the same text, and be wrong after a clock was stepped. The
-stamp alone would restart every daemon that an admin has already restarted. A reload (also `scontrol reconfigure`)
-keeps the InvocationID, so the same rule applies.
+A reload leaves no trace in many daemons. So a file that is read on a reload counts as unread too if it was written
+after the stamp: an admin may have changed it, reloaded the unit and put the file back, and the unit would run with what
+no file has. Times alone would cause a restart for each file rewritten with the same text, and be wrong after a clock
+was stepped. The stamp alone would restart every daemon that an admin has already restarted.
 """
 
 import re
@@ -54,12 +57,14 @@ READ_SHARES = [
 class Unread:
     """Why a unit has not read a file: this run will change it (`coming`), or it was changed before (`since`, as text).
 
-    `keys` are the names of the different keys, as text.
+    `keys` are the names of the different keys, as text. `between`: the text is the one of the last load, but a reload
+    may have read another one since then.
     """
 
     coming: bool = False
     since: str = ""
     keys: str = ""
+    between: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def bring_up(wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] 
     """
     unit = wanted.unit
     state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=wanted.paths)
-    unread = stale(state, {} if executing() else upcoming.announced())
+    unread = stale(state, {} if executing() else upcoming.announced(), wanted.reload_if)
     weighed = weigh(state, unread) if weigh else Weighed(unread, [path for path in unread if path in wanted.restart_if])
     act = "start" if state.active not in UP else "restart" if weighed.restarts else "reload" if weighed.unread else ""
     work = Work(Kind.SERVICE)
@@ -222,9 +227,12 @@ def at_boot(units: list[str]) -> Commands:
     yield from work.carry_out(f"{', '.join(units)}: start at boot")
 
 
-def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, Unread]:
-    """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
-    reasons = {path: _why(state, path, coming.get(path)) for path in state.files}
+def stale(state: UnitState, coming: Mapping[str, str], reloads: Collection[str] = ()) -> dict[str, Unread]:
+    """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256.
+
+    `reloads` are the files that the unit reads on a reload, too.
+    """
+    reasons = {path: _why(state, path, coming.get(path), path in reloads) for path in state.files}
     return {path: why for path, why in reasons.items() if why}
 
 
@@ -234,17 +242,21 @@ def _aspect(path: str, why: Unread) -> Aspect:
     return Aspect(f"runs with {path}", f"runs with an older {path}", note=note, follows=why.coming)
 
 
-def _why(state: UnitState, path: str, coming: str | None) -> Unread | None:
+def _why(state: UnitState, path: str, coming: str | None, reloads: bool) -> Unread | None:
     now, noted = state.files[path], state.stamp_sums.get(path)
     will_change = coming is not None and coming != now.sha256
-    if noted is not None and state.stamp_invocation == state.invocation:
+    # a new process of the same invocation has the settings of the unit's files from its start
+    if noted is not None and (state.is_stamped or (path.startswith(UNITS) and state.is_same_invocation)):
+        if noted != (coming if will_change else now.sha256):
+            return Unread(coming=True) if will_change else Unread(since=f"changed since {_short(noted)}")
         # if this run restores a file that was changed by hand, the unit has already read the restored text
-        if noted == (coming if will_change else now.sha256):
+        if not reloads or not (will_change or now.written > state.stamped > 0):
             return None
-        return Unread(coming=True) if will_change else Unread(since=f"changed since {_short(noted)}")
+        return Unread(will_change, "written again since the unit read it", between=True)
     if will_change:
         return Unread(coming=True)
-    return Unread(since="written after the unit started") if now.written > state.started else None
+    started = max(state.started, state.process_started) if reloads else state.started
+    return Unread(since="written after the unit started") if now.written > started else None
 
 
 def _short(sha256: str) -> str:

@@ -24,7 +24,7 @@ settle() { # some daemons report that they are ready before they read a bad file
   sleep 1; systemctl is-active --quiet -- "$unit" || down "stopped right after its start"
 }
 note() { # write the stamp after the start, when the daemon runs with these files
-  write_stamp "$unit" "$(systemctl show -p InvocationID --value -- "$unit")" "$sums"
+  write_stamp "$unit" "$(process_of "$unit")" "$sums"
 }
 put_back() { # restores the former files and prints the result; does nothing if one of them was not kept
   all=$(printf '%s\n' "$old" ${own:+"$own"})

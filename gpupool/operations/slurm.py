@@ -40,7 +40,7 @@ def refuse_job_loss(
     """
     paths = [file.path for file in files]
     unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
-    if not _differ(files) and unit is not None and unit.invocation and not stale(unit, {}):
+    if not _differ(files) and unit is not None and unit.invocation and not stale(unit, {}, paths):
         this_host().noop("slurmctld runs with these files")
         return
     state = look(Queue, "the jobs from slurmctld")

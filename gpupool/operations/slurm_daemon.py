@@ -1,5 +1,6 @@
 """Daemons of Slurm as systemd units: changed keys decide on a restart, and a failed start restores the former files."""
 
+import posixpath
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +9,8 @@ from gpupool.facts.service import UnitState
 from gpupool.operations.frame import Commands, operation
 from gpupool.operations.reading import weighed
 from gpupool.operations.service import UP, Unread, Wanted, Weighed, bring_up, named
-from gpupool.slurm.keys.effects import NOTHING
+from gpupool.slurm.keys.effects import NOTHING, reader
+from gpupool.slurm.releases import has
 
 _KEPT = 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'
 
@@ -40,11 +42,15 @@ def running(
 
 
 def _weigh(wanted: Wanted, version: str, state: UnitState, unread: Mapping[str, Unread]) -> Weighed:
+    if _replaces_process(wanted.unit, version):
+        # a reload in between would have replaced the process, and the stamp would be invalid
+        unread = {path: why for path, why in unread.items() if not why.between}
     restarts = [path for path in unread if path in wanted.restart_if]
     read = [path for path in unread if path not in restarts]
     if not read or state.active not in UP:
         return Weighed(unread, restarts)
-    effects = weighed(state, wanted.unit, read, version)
+    effects = dict(weighed(state, wanted.unit, [path for path in read if not unread[path].between], version))
+    effects |= {path: (reader(posixpath.basename(path)), "") for path in read if unread[path].between}
     needed = {
         path: replace(why, keys=effects[path][1]) if path in effects else why
         for path, why in unread.items()
@@ -56,3 +62,7 @@ def _weigh(wanted: Wanted, version: str, state: UnitState, unread: Mapping[str, 
     # the running slurmctld informs the nodes before its restart; a restarted slurmd asks for the files
     tell = any(path in effects for path in needed) and not any("slurmd" in restarted for restarted in daemons.values())
     return Weighed(needed, restarts, tell)
+
+
+def _replaces_process(unit: str, version: str) -> bool:
+    return unit.partition(".")[0] in ("slurmctld", "slurmd") and has(version, "a process for each reconfigure")

@@ -26,6 +26,7 @@ Ability = Literal[
     "sshare --json",
     "sackd",
     "reservations of gres",
+    "a process for each reconfigure",
     "RestrictedCoresPerGPU",
     "SystemdTimeout",
     "CgroupPlugin=disabled",
@@ -53,6 +54,8 @@ SINCE: Mapping[Ability, str] = {
     "sackd": "23.11",
     # a reservation of TRES=gres/gpu=4, and not only of whole nodes. RN 23.11, scontrol(1)
     "reservations of gres": "23.11",
+    # slurmctld and slurmd read their files again in a new process; before, in the running one. RN 23.11
+    "a process for each reconfigure": "23.11",
     # nodes reserve CPUs for jobs that request GPUs. slurm.conf(5)
     "RestrictedCoresPerGPU": "24.05",
     # the time that slurmd waits for systemd to create its scope. cgroup.conf(5)

@@ -1,0 +1,139 @@
+"""Daemons run with the settings of the inventory, whatever an admin had them load: their files alone do not show it."""
+
+import os
+from dataclasses import dataclass
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import Testbed
+
+SLURM_CONF = "/etc/slurm/slurm.conf"
+UNITS = "/etc/systemd/system"
+#: The longer form of a test; the suite runs a sample.
+FULL = bool(os.environ.get("GPUPOOL_TEST_FULL"))
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A daemon of a node: a script of sed changes its file, `load` has it read that, and `ask` prints what it uses."""
+
+    name: str
+    node: str
+    file: str
+    edit: str
+    load: str
+    ask: str
+
+
+DAEMONS = (
+    Daemon(
+        "slurmctld",
+        "marvin",
+        SLURM_CONF,
+        "s/^(AccountingStorageEnforce)=.*/\\1=associations/; /^PartitionName/s/MaxTime=[^ ]*/MaxTime=7/",
+        "scontrol reconfigure",
+        "scontrol show config | grep -E 'Enforce|HASH_VAL'; scontrol -o show partition | grep -o ' MaxTime=[^ ]*'",
+    ),
+    Daemon(
+        "slurmdbd",
+        "marvin",
+        "/etc/slurm/slurmdbd.conf",
+        "$aDebugLevel=debug2",
+        "systemctl restart slurmdbd",
+        "sacctmgr -n show config | grep -w DebugLevel",
+    ),
+    Daemon(
+        "mariadb",
+        "marvin",
+        "/etc/mysql/mariadb.conf.d/90-gpupool.cnf",
+        "s/^innodb_lock_wait_timeout=.*/innodb_lock_wait_timeout=77/",
+        "systemctl restart mariadb",
+        "mariadb -N -e 'select @@innodb_lock_wait_timeout'",
+    ),
+    Daemon(
+        "munged",
+        "clippy",
+        f"{UNITS}/munge.service.d/gpupool.conf",
+        "$aNice=3",
+        "systemctl daemon-reload; systemctl restart munge",
+        "ps -o ni= -C munged; systemctl show -P Nice munge",
+    ),
+    Daemon(
+        "slurmd",
+        "clippy",
+        f"{UNITS}/slurmd.service.d/gpupool.conf",
+        "s/^RestartSec=.*/RestartSec=99/",
+        "systemctl daemon-reload",
+        "systemctl show -P RestartUSec slurmd",
+    ),
+    Daemon(
+        "nftables",
+        "clippy",
+        "/etc/gpupool/firewall.nft",
+        "/@of_user /d",
+        "nft -f /etc/gpupool/firewall.nft",
+        "nft -s -t list table inet gpupool",
+    ),
+    Daemon(
+        "sshd",
+        "sky1",
+        "/etc/ssh/sshd_config.d/gpupool.conf",
+        "1iBanner /etc/hostname",
+        "kill -HUP $(systemctl show -P MainPID ssh)",
+        "ssh -v -o BatchMode=yes -o StrictHostKeyChecking=no no-user@localhost 2>&1 | grep -cx sky1",
+    ),
+    Daemon(
+        "shares of users",
+        "sky1",
+        f"{UNITS}/user-.slice.d/gpupool.head.conf",
+        "s/^TasksMax=.*/TasksMax=777/",
+        "systemctl daemon-reload",
+        "systemctl show -P TasksMax user-4242.slice",
+    ),
+    Daemon(
+        "sackd",
+        "sky1",
+        f"{UNITS}/sackd.service.d/gpupool.conf",
+        "s/^RestartSec=.*/RestartSec=99/",
+        "systemctl daemon-reload; systemctl restart sackd",
+        "systemctl show -P RestartUSec sackd",
+    ),
+    Daemon(
+        "nginx",
+        "optimus",
+        "/etc/nginx/conf.d/gpupool.conf",
+        "s/nosniff/sniff/",
+        "nginx -s reload",
+        "curl -s -i http://localhost/wiki/ -H 'Host: optimus.cc.gatech.edu' | grep -i nosniff",
+    ),
+)
+
+
+def spoil(testbed: Testbed, daemon: Daemon, back: bool) -> str:
+    """Have a daemon load a changed file, and put the file `back` with its times; return what it used before."""
+    right = testbed.run(daemon.node, daemon.ask).stdout
+    testbed.out(daemon.node, f"cp -p {daemon.file} {daemon.file}.kept; sed -E -i '{daemon.edit}' {daemon.file}")
+    testbed.out(daemon.node, daemon.load)
+    until(lambda: testbed.run(daemon.node, daemon.ask).stdout != right, f"{daemon.name} runs with the changed file")
+    testbed.out(daemon.node, f"{'mv' if back else 'rm'} {daemon.file}.kept {daemon.file if back else ''}")
+    return right
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        pytest.param(True, id="put back"),
+        pytest.param(False, id="left", marks=pytest.mark.skipif(not FULL, reason="only with GPUPOOL_TEST_FULL=1")),
+    ],
+)
+def test_what_a_daemon_has_loaded_is_what_the_inventory_says_after_an_apply(idle: Testbed, back: bool) -> None:
+    right = {daemon: spoil(idle, daemon, back) for daemon in DAEMONS}
+    status, changes = idle.plan()
+    assert status == 3
+    assert set(changes) == {daemon.node for daemon in DAEMONS}
+    done = idle.apply()
+    assert done.returncode == 0, done.stdout
+    now = {daemon: idle.run(daemon.node, daemon.ask).stdout for daemon in DAEMONS}
+    assert {daemon.name for daemon in DAEMONS if now[daemon] != right[daemon]} == set()
+    assert idle.plan() == (0, {})
