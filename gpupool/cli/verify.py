@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.power import powered_down
+from gpupool.slurm.hostlists import fold_set
 from gpupool.target import Target
 from gpupool.terminal import styled
 from gpupool.wording import counted
 
 if TYPE_CHECKING:
     from gpupool.verify.run import Outcome
+
+_NAMED = 2  # checks in one line
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
@@ -23,15 +26,28 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     # a node that Slurm powered down during the checks has not failed
     off = (*off, *powered_down(target, {outcome.node for outcome in outcomes if not outcome.ok}))
     outcomes = [outcome for outcome in outcomes if outcome.node not in off]
+    made = [outcome for outcome in outcomes if not outcome.not_checked]
     if as_json:
-        failed = sum(not outcome.ok for outcome in outcomes)
-        checks = [outcome.as_dict() for outcome in outcomes]
-        print_json({"ok": not failed, "asleep": list(off), "checks": checks})
+        failed = sum(not outcome.ok for outcome in made)
+        print_json({
+            "ok": not failed,
+            "asleep": list(off),
+            "checks": [
+                {"check": each.check, "node": each.node, "ok": each.ok, "why": each.why, "seconds": each.seconds}
+                for each in made
+            ],
+            "not_checked": [
+                {"check": each.check, "node": each.node, "reason": each.not_checked}
+                for each in outcomes
+                if each.not_checked
+            ],
+        })  # fmt: skip
     else:
         failed = show_failures(outcomes)
-        nodes = counted(len({outcome.node for outcome in outcomes}), "node")
+        nodes = counted(len({outcome.node for outcome in made}), "node")
         result = f"{failed} failed" if failed else "all pass"
-        summary = f"{counted(len(outcomes), 'check')} on {nodes}: {result}{passed_over(off)}"
+        omitted = f", {len(outcomes) - len(made)} not made" if len(made) < len(outcomes) else ""
+        summary = f"{counted(len(made), 'check')} on {nodes}: {result}{omitted}{passed_over(off)}"
         stdout.print(summary, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)
@@ -54,8 +70,17 @@ def checked(target: Target, names: set[str]) -> "Sequence[Outcome]":
 
 
 def show_failures(outcomes: "Sequence[Outcome]") -> int:
-    """Print the checks that failed, and return how many there are."""
+    """Print the checks that failed, and those that could not be made; return how many failed."""
     failed = [outcome for outcome in outcomes if not outcome.ok]
     for failure in failed:
         stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))
+    by_reason: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.not_checked:
+            by_reason.setdefault(outcome.not_checked, []).append(outcome)
+    for reason, some in by_reason.items():
+        checks = list(dict.fromkeys(outcome.check for outcome in some))
+        nodes = fold_set(outcome.node for outcome in some)
+        more = f" and {len(checks) - _NAMED} more" if len(checks) > _NAMED else ""
+        stdout.print(f"not checked on {nodes}: {', '.join(checks[:_NAMED])}{more}: {reason}", style="dim")
     return len(failed)

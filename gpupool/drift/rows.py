@@ -13,13 +13,14 @@ _INSTALLED = {PRESENT: "installed", ABSENT: "not installed"}
 def differences(node: str, changes: Sequence[Change]) -> Iterator[Difference]:
     """Yield the differences of a node; all changes of one unit are one difference.
 
-    A change that only follows from another (a restart because a file will change) is left out.
+    A change that only follows from another is left out: a restart because a file will change, or entities that slurmdbd
+    does not name because it does not answer.
     """
     units: dict[str, list[Aspect]] = {}
     for change in changes:
         if change.kind is Kind.SERVICE:
             units.setdefault(change.item, []).extend(aspect for aspect in change.aspects if not aspect.follows)
-        else:
+        elif not all(aspect.follows for aspect in change.aspects):
             yield _row(node, change)
     for unit, aspects in units.items():
         if aspects:

@@ -1,7 +1,7 @@
 """Run the checks on the nodes with pytest, in this process, and return the outcomes as data."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,19 +15,28 @@ from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.verify.backend import NodeBackend
 from gpupool.verify.looks import NodeLook, look_at
+from gpupool.verify.node_host import NodeHost
+from gpupool.verify.scope import NotChecked, not_checked, only_if
+from gpupool.verify.state import ClusterState
+from gpupool.verify.survey import Seen, survey
 
 CHECKS = Path(__file__).parent
+_NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one check on one node; `why` is one line if the check failed."""
+    """The outcome of one check on one node; `why` is one line if the check failed.
+
+    `not_checked` is the reason if the check could not be made; it has then neither passed nor failed.
+    """
 
     check: str
     node: str
     ok: bool
     why: str = ""
     seconds: float = 0.0
+    not_checked: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the outcome as plain JSON types."""
@@ -37,7 +46,8 @@ class Outcome:
 def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
     """Run every check on the nodes in `limit` (None: all), and call `tell` with each outcome as soon as it is known."""
     with Nodes.of(target) as nodes:
-        plugin = _Checks(nodes, limit, tell)
+        names = {node.name for node in target.nodes if limit is None or node.name in limit}
+        plugin = _Checks(nodes, names, survey(nodes, names), tell)
         # testinfra's own plugin would define another `host`, which is this machine
         without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
         quiet = [word for name in without for word in ("-p", f"no:{name}")]
@@ -56,19 +66,28 @@ def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None])
 class _Checks:
     """The pytest plugin: one test item for each check and each node with a role of the check."""
 
-    def __init__(self, nodes: Nodes, limit: set[str] | None, tell: Callable[[Outcome], None]) -> None:
+    def __init__(
+        self, nodes: Nodes, names: set[str], seen: Mapping[str, Seen], tell: Callable[[Outcome], None]
+    ) -> None:
         self.target = nodes.target
         self.tell = tell
-        self.nodes = [node for node in self.target.nodes if limit is None or node.name in limit]
         self.outcomes: list[Outcome] = []
+        self.nodes = []
+        for node in self.target.nodes:
+            if node.name in names and not seen[node.name].unreachable:
+                self.nodes.append(node)
+            elif node.name in names:
+                self._add(Outcome("a login", node.name, False, f"cannot be reached: {seen[node.name].unreachable}"))
         self.trouble = ""
+        self._state = ClusterState(self.target.cluster, seen)
         self._backend = cache(lambda name: NodeBackend(name, nodes))
-        self._connect = cache(lambda name: Host(self._backend(name)))
+        self._connect = cache(lambda name: NodeHost(self._backend(name)))
         nodes_of = self.target.cluster.nodes
         self._look = cache(lambda name: look_at(self.target.cluster, nodes_of[name], self._connect(name)))
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
+        config.addinivalue_line("markers", "needs(*daemons): the check asks these daemons of Slurm")
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "node" in metafunc.fixturenames:
@@ -77,9 +96,16 @@ class _Checks:
             metafunc.parametrize("node", nodes, ids=[node.name for node in nodes])
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        node = getattr(item, "callspec", None) and item.callspec.params.get("node")  # type: ignore[attr-defined]
-        if node:
-            self._backend(node.name).fail_if_lost()
+        call = getattr(item, "callspec", None)
+        node: Node | None = call.params.get("node") if call else None
+        if node is None:
+            return
+        # the first check that met this has failed with the reason
+        only_if(not self._backend(node.name).lost)
+        marker = item.get_closest_marker("needs")
+        for daemon in marker.args if marker else ():
+            if trouble := self._state.blocked(node, daemon):
+                not_checked(trouble)
 
     @pytest.fixture
     def cluster(self) -> Cluster:
@@ -93,18 +119,36 @@ class _Checks:
     def seen(self, node: Node) -> NodeLook:
         return self._look(node.name)
 
+    @pytest.fixture
+    def state(self) -> ClusterState:
+        return self._state
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.trouble = str(report.longrepr).strip().splitlines()[-1]
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.excinfo and isinstance(call.excinfo.value, NotChecked):
+            report.user_properties.append((_NOT_CHECKED, str(call.excinfo.value)))
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when != "call" and not report.failed:
-            return
-        if report.skipped:
+        if report.when != "call" and report.passed:
             return
         name, _, node = report.nodeid.rpartition("::")[2].partition("[")
         check = name.removeprefix("test_").replace("_", " ")
-        outcome = Outcome(check, node.rstrip("]"), report.passed, _why(report), round(report.duration, 3))
+        # only `pytest_runtest_makereport` adds one
+        skipped = next((str(reason) for _, reason in report.user_properties), "")
+        if report.skipped and not skipped:
+            return
+        why = "" if report.skipped else _why(report)
+        self._add(Outcome(check, node.rstrip("]"), not report.failed, why, round(report.duration, 3), skipped))
+
+    def _add(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.tell(outcome)
 

@@ -8,17 +8,19 @@ from gpupool.compile.system.members import roster_for
 from gpupool.facts.directory import Client, Members
 from gpupool.operations.members import people
 from gpupool.verify.asked import asked
+from gpupool.verify.scope import not_applicable, only_if
+from gpupool.verify.state import ClusterState
 
 
-def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Host) -> None:
+def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Host, state: ClusterState) -> None:
     if cluster.directory is None:
-        return
-    state = asked(host, Client, password=PASSWORD)
-    assert state, "nsswitch.conf and PAM cannot be read"
-    assert {"passwd", "group"} <= set(state.nss), "nsswitch.conf does not ask sssd for users and groups"
-    assert state.pam, "PAM does not ask sssd"
-    assert state.password or not cluster.directory.bind_dn, f"the password of {cluster.directory.bind_dn} is missing"
-    assert host.run("systemctl is-active sssd").rc == 0, "sssd does not run"
+        not_applicable()
+    client = asked(host, Client, password=PASSWORD)
+    assert client, "nsswitch.conf and PAM cannot be read"
+    assert {"passwd", "group"} <= set(client.nss), "nsswitch.conf does not ask sssd for users and groups"
+    assert client.pam, "PAM does not ask sssd"
+    assert client.password or not cluster.directory.bind_dn, f"the password of {cluster.directory.bind_dn} is missing"
+    only_if(state.of(node).units["sssd.service"].is_active)
     status = host.run(f"sssctl domain-status -o -- {DOMAIN} </dev/null").stdout.split()
     assert status[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
 
@@ -26,7 +28,7 @@ def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Ho
 def test_subordinate_ids_are_outside_the_directorys_range(cluster: Cluster, node: Node, host: Host) -> None:
     """useradd assigns numbers from 100000 on to users, who can act under any of these in their user namespaces."""
     if cluster.directory is None:
-        return
+        not_applicable()
     ids = cluster.directory.ids
     lines = [line.split(":") for line in host.run("cat /etc/subuid /etc/subgid").stdout.splitlines()]
     ranges = [
@@ -41,7 +43,7 @@ def test_subordinate_ids_are_outside_the_directorys_range(cluster: Cluster, node
 def test_members_of_the_directory_can_be_users(cluster: Cluster, node: Node, host: Host) -> None:
     roster = roster_for(cluster)
     if roster is None or not node.has("database"):
-        return
+        not_applicable()
     state = asked(host, Members, domain=roster.domain, groups=sorted(set(roster.groups.values())))
     assert state, "sssd does not answer"
     wrong = people(state, roster)[1]

@@ -5,22 +5,26 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
+from gpupool.verify.scope import only_if
 
 
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
+@pytest.mark.needs("munge")
 def test_munge_credentials_are_good(node: Node, host: Host) -> None:
     output = host.run("munge -n | unmunge | head -n 1").stdout
     assert "Success" in output, f"munge prints {output or 'nothing'}"
 
 
 @pytest.mark.role("head", "compute", "controller", "backup-controller")
+@pytest.mark.needs("slurmctld")
 def test_slurmctld_answers(node: Node, host: Host, cluster: Cluster) -> None:
     ping = host.run("scontrol ping")
     assert "is UP" in ping.stdout, f"scontrol ping: {(ping.stdout or ping.stderr).strip()}"
 
 
 @pytest.mark.role("database")
-def test_removed_users_have_no_jobs(cluster: Cluster, host: Host) -> None:
+@pytest.mark.needs("slurmctld", "slurmdbd")
+def test_removed_users_have_no_jobs(cluster: Cluster, node: Node, host: Host) -> None:
     """apply cancels pending jobs of users who have left an account; running jobs may finish."""
     members = {(user.name, account) for user in cluster.users.values() for account in user.accounts}
     elsewhere = {
@@ -38,6 +42,7 @@ def test_removed_users_have_no_jobs(cluster: Cluster, host: Host) -> None:
 
 
 @pytest.mark.role("compute")
+@pytest.mark.needs("slurmctld", "slurmd")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
     line = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")
     state, _, reason = line.partition(" ")
@@ -45,9 +50,9 @@ def test_node_may_get_jobs(node: Node, host: Host) -> None:
 
 
 @pytest.mark.role("compute")
+@pytest.mark.needs("slurmctld", "slurmd")
 def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
-    if not node.gpus and not node.gres:
-        return
+    only_if(node.gpus or node.gres)
     gres = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
     gpus = {word.split("(")[0] for word in gres.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
@@ -61,13 +66,16 @@ def test_head_runs_no_jobs(node: Node, host: Host) -> None:
 
 
 @pytest.mark.role("controller")
+@pytest.mark.needs("slurmctld")
 def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     listed = set(host.check_output("sinfo -h -o %R").split())
     wanted = set(cluster.partitions)
-    assert listed == wanted, f"missing {sorted(wanted - listed)}, unknown {sorted(listed - wanted)}"
+    missing, unknown = (", ".join(sorted(names)) or "none" for names in (wanted - listed, listed - wanted))
+    assert listed == wanted, f"missing: {missing}, unknown: {unknown}"
 
 
 @pytest.mark.role("database")
+@pytest.mark.needs("slurmctld", "slurmdbd")
 def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
     caps = {account: cap for account, _, cap in (line.partition("|") for line in lines)}

@@ -9,6 +9,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.web import pages, serves
+from gpupool.verify.scope import not_applicable, only_if
 
 #: For nodes without curl: prints the first line of the answer of the server $0 for the path $1.
 _GET = r"""exec 3<>"/dev/tcp/$0/80" && printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" "$0" >&3 && head -n 1 <&3"""
@@ -16,7 +17,10 @@ _GET = r"""exec 3<>"/dev/tcp/$0/80" && printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r
 
 def test_modules_can_be_loaded(cluster: Cluster, node: Node, host: Host) -> None:
     wrong = []
-    for module in modules_for(cluster, node) or ():
+    modules = modules_for(cluster, node)
+    if not modules:
+        not_applicable()
+    for module in modules:
         looks = [f"command -v {name} >/dev/null || echo {name}" for name in map(shlex.quote, module.provides)]
         script = "\n".join([f"module load {shlex.quote(module.name)} || echo not loaded", *looks])
         done = host.run(f"bash -lc {shlex.quote(script)}")
@@ -26,13 +30,16 @@ def test_modules_can_be_loaded(cluster: Cluster, node: Node, host: Host) -> None
 
 
 def test_conda_runs(cluster: Cluster, node: Node, host: Host) -> None:
-    if installer := installer_for(cluster, node):
-        done = host.run(f"{installer.prefix}/bin/conda --version")
-        assert done.rc == 0, done.stderr.strip()
+    installer = installer_for(cluster, node)
+    if installer is None:
+        not_applicable()
+    done = host.run(f"{installer.prefix}/bin/conda --version")
+    assert done.rc == 0, done.stderr.strip()
 
 
 @pytest.mark.role("web")
 def test_pages_are_served(cluster: Cluster, node: Node, host: Host) -> None:
-    for name in pages(cluster) if serves(cluster, node) else ():
+    only_if(serves(cluster, node))
+    for name in pages(cluster):
         answer = host.run(f"timeout 30 bash -c {shlex.quote(_GET)} {node.fqdn} /wiki/{name}").stdout.strip()
         assert answer.split()[1:2] == ["200"], f"/wiki/{name}: {answer or 'no answer'}"

@@ -9,12 +9,14 @@ from gpupool.compile.system.spaces import folders_for, homes_for, members_for, t
 from gpupool.compile.system.storage import links_for, theirs_for, used_for
 from gpupool.facts.mounts import mount_of
 from gpupool.verify.looks import NodeLook
+from gpupool.verify.scope import not_checked, only_if
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths in one command
 
 
 def test_storage_answers(cluster: Cluster, node: Node, seen: NodeLook) -> None:
+    only_if(seen.mounts)
     servers = {mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}"
                for mount in cluster.mounts}  # fmt: skip
     faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.mounts if mount.fault]
@@ -25,15 +27,19 @@ def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     # from the kernel's list: a tool that accesses the mounts would wait for a server that does not answer
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     mounted = {mount.path: mount.fstype for mount in mounts if mount.fstype != "autofs"}
-    missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
-    assert not missing, f"not mounted: {', '.join(missing)}"
+    wanted = used_for(cluster, node)
+    only_if(wanted)
+    missing = [mount.path for mount in wanted if mount.path not in mounted]
+    assert not missing, f"not mounted: {', '.join(missing)} (`gpupool apply` mounts them)"
     kinds = {mount.path: mount.fstype for mount in theirs_for(cluster, node) if mount.fstype}
     wrong = [f"{path} is {mounted[path]}, not {kind}" for path, kind in kinds.items() if mounted[path] != kind]
     assert not wrong, f"another file system: {', '.join(wrong)}"
 
 
-def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
+def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host, seen: NodeLook) -> None:
     ours = [mount for mount in cluster.mounts if node.name in mount.nodes and not mount.by_site]
+    only_if(ours)
+    _ensure_mounted(node, seen)
     wanted = {mount.at: mount.source for mount in ours if mount.entry.size and mount.at.count("/") > 1}
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     sources = {mount.path: mount.source for mount in mounts if mount.fstype != "autofs"}
@@ -43,30 +49,31 @@ def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) ->
 
 def test_links_have_their_targets(cluster: Cluster, node: Node, host: Host) -> None:
     links = links_for(cluster, node)
-    if not links:
-        return
+    only_if(links)
     paths = shlex.join(links)
     targets = host.run(f"for path in {paths}; do readlink $path || echo -; done").stdout.splitlines()
     wrong = [path for (path, target), now in zip(links.items(), targets, strict=True) if now != target]
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
-def test_spaces_have_their_owner_and_mode(cluster: Cluster, node: Node, host: Host) -> None:
+def test_spaces_have_their_owner_and_mode(cluster: Cluster, node: Node, host: Host, seen: NodeLook) -> None:
     tops = tops_for(cluster, node)
-    if not tops:
-        return
+    only_if(tops)
+    _ensure_mounted(node, seen)
     rights = _stat(host, "%u %g %a", [top.path for top in tops])
     wrong = [top.path for top in tops if rights.get(top.path) != f"0 {top.gid} {int(top.mode, 8):o}"]
     assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
 
 
-def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host) -> None:
+def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host, seen: NodeLook) -> None:
     wanted = {folder.path: str(folder.uid) for folder in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export
     # on a server that gpupool does not manage, others create the homes
     maker = cluster.nodes.get(shared.server) if shared else None
     if shared and node.name in shared.nodes and maker and maker.managed:
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
+    only_if(wanted)
+    _ensure_mounted(node, seen)
     current = _stat(host, "%u", list(wanted))
     wrong = [path for path, uid in wanted.items() if current.get(path) != uid]
     assert not wrong, f"missing, or with another owner: {', '.join(wrong)}"
@@ -75,6 +82,12 @@ def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host) -
     current = _stat(host, "%u %A", list(places))
     taken = [path for path, uid in places.items() if path in current and not current[path].startswith(f"{uid} d")]
     assert not taken, f"not owned by the user it is named after: {', '.join(taken)}"
+
+
+def _ensure_mounted(node: Node, seen: NodeLook) -> None:
+    """End the current check as not made if a mount is missing or dead, which other checks report."""
+    if out := [mount.item for mount in seen.mounts if mount.fault or not mount.mounted]:
+        not_checked(f"{node.name}: {', '.join(out)} cannot be used")
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:

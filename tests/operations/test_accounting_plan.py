@@ -44,6 +44,19 @@ def test_a_first_plan_lists_each_change_once() -> None:
     }
 
 
+def test_without_slurmdbd_its_entities_only_follow_from_that() -> None:
+    state = FakeState()
+    state.is_executing = False
+    host = AnsweringHost(state, "n1", {"accounting.Accounting": ["X|sacctmgr: error: no answer"]}, {})
+    with ctx_state.use(state), ctx_host.use(host):
+        changes = []
+        for limits in (False, True):
+            list(entities._inner(wanted=WANTED, limits=limits))
+            changes += diffs.take(host, None)
+    own = {change.item for change in changes if not all(aspect.follows for aspect in change.aspects)}
+    assert own == {"slurmdbd"}
+
+
 def test_a_later_plan_reads_slurmdbd_again() -> None:
     state = FakeState()
     state.is_executing = False

@@ -10,6 +10,7 @@ These functions do the same without pyinfra: `ask_text` and `read` (gpupool.fact
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -106,15 +107,11 @@ def entities(
     later = {f"{item} cannot be removed yet": [Aspect(ABSENT, PRESENT, note=why)] for item, why in stays.items()}
     unknown_members = {item: [Aspect("as in the directory", "as it is", note=why)] for item, why in unsure.items()}
     bad = {each.item: [Aspect(ABSENT, PRESENT, note="removed: its name is not valid")] for each in doomed}
-    differs = (
-        ({"slurmdbd": empty} if silent else {})
-        | bad
-        | closed
-        | properties(steps)
-        | dict(changes(gone))
-        | later
-        | unknown_members
-    )
+    differs = bad | closed | properties(steps) | dict(changes(gone)) | later | unknown_members
+    if state.trouble:
+        # slurmdbd may have all of these
+        differs = {item: [replace(each, follows=True) for each in aspects] for item, aspects in differs.items()}
+    differs = ({"slurmdbd": empty} if silent else {}) | differs
     diffs.record(Change(Kind.ACCOUNTING, item, tuple(each)) for item, each in differs.items())
     if unusable:
         named = "; ".join(f"{name!r}: {why}" for name, why in list(unusable.items())[:_SHOWN])

@@ -6,7 +6,6 @@ status of the service, which `gpupool verify` reads. Then the next cycle begins.
 
 import json
 import os
-import signal
 import socket
 import sys
 import time
@@ -33,6 +32,8 @@ WATCH = 10
 LASTS = 3
 # seconds that an apply may take
 APPLY = 3600
+# seconds between two signs of life of an arbiter that has nothing to do
+IDLE = 60
 # maximum age in seconds of squeue's output by which a job is ended
 FRESH = 3
 
@@ -58,12 +59,12 @@ def _environment() -> dict[str, str]:
 
 
 def status(text: str) -> None:
-    """Send a status line of the service to systemd; do nothing without systemd."""
+    """Send a status line of the service to systemd, and a sign of life; do nothing without systemd."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         line = " ".join(text.split())[:1000]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sent, suppress(OSError):
-            sent.sendto(f"STATUS={line}".encode(), address.replace("@", "\0", 1))
+            sent.sendto(f"STATUS={line}\nWATCHDOG=1".encode(), address.replace("@", "\0", 1))
 
 
 def answer(command: list[str]) -> str:
@@ -281,8 +282,9 @@ def main(path: str) -> None:
     idle = not settings.labmates and not settings.bounds.any
     if idle and not any((*settings.grace.values(), *settings.qos_grace.values())):
         say("nothing to do: no partition is preempted by labmates, and none has a grace time")
-        status("well: nothing to do")
-        signal.pause()
+        while True:
+            status("well: nothing to do")
+            time.sleep(IDLE)
     labmates = ", ".join(settings.labmates) or "none"
     say(f"partitions preempted by labmates: {labmates}; checking every {pace(settings)} s")
     while True:

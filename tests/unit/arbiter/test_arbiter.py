@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import re
-import signal
 import socket
 import time
 from pathlib import Path
@@ -519,15 +518,20 @@ def test_without_a_partition_to_watch_the_service_sleeps(
 ) -> None:
     """systemd would restart a service that exits, again and again."""
 
-    def pause() -> None:
-        raise KeyboardInterrupt
+    slept: list[float] = []
 
-    monkeypatch.setattr(signal, "pause", pause)
-    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it began to look"))
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(service.Arbiter, "cycle", lambda _: pytest.fail("it began to look"))
     file = tmp_path / "arbiter.json"
     file.write_text(json.dumps({"labmates": [], "grace": {}}))
     with pytest.raises(KeyboardInterrupt):
         service.main(str(file))
+    assert slept == [service.IDLE] * 3
     (line,) = capsys.readouterr().out.splitlines()
     assert line == "nothing to do: no partition is preempted by labmates, and none has a grace time"
 

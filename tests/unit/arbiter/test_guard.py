@@ -278,7 +278,7 @@ def test_a_status_reaches_systemd_as_one_line(monkeypatch: pytest.MonkeyPatch) -
         heard.bind(path)
         monkeypatch.setenv("NOTIFY_SOCKET", path)
         service.status("unwell: a\nREADY=0\x00b")
-        assert heard.recv(5000) == b"STATUS=unwell: a READY=0\x00b"
+        assert heard.recv(5000) == b"STATUS=unwell: a READY=0\x00b\nWATCHDOG=1"
     service.status("systemd has gone")
     monkeypatch.delenv("NOTIFY_SOCKET")
     service.status("no systemd")

@@ -44,6 +44,12 @@ def test_a_restart_for_a_file_that_differs_has_no_separate_row() -> None:
     assert [difference.inventory for difference in differences("n1", both)] == ["runs with /etc/x"]
 
 
+def test_entities_of_a_slurmdbd_that_does_not_answer_have_no_rows() -> None:
+    silent = Change(Kind.ACCOUNTING, "slurmdbd", (Aspect("answers", "does not"),))
+    unknown = Change(Kind.ACCOUNTING, "QoS a", (Aspect("none", "3", "MaxJobs", follows=True), Aspect(follows=True)))
+    assert [difference.what for difference in differences("n1", [silent, unknown])] == ["slurmdbd"]
+
+
 def test_a_change_that_apply_refuses_remains_until_a_person_makes_it() -> None:
     (difference,) = differences("n1", [Change(Kind.ZFS, "tank/a quota", (Aspect("1G", "2G"),), refused=True)])
     assert difference.then == "until an admin changes it: apply refuses to"
