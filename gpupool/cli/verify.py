@@ -70,7 +70,7 @@ def checked(target: Target, names: set[str]) -> "Sequence[Outcome]":
 
 
 def show_failures(outcomes: "Sequence[Outcome]") -> int:
-    """Print the checks that failed, and those that could not be made; return how many failed."""
+    """Print the failed checks and the checks that could not be made; return how many failed."""
     failed = [outcome for outcome in outcomes if not outcome.ok]
     for failure in failed:
         stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))

@@ -1,4 +1,4 @@
-"""Checks that do not apply to a node are not counted; those that cannot be made are listed with the reason."""
+"""Checks that do not apply to a node are not counted; checks that cannot be made are listed with the reason."""
 
 from typing import NoReturn
 
@@ -22,5 +22,5 @@ def not_applicable() -> NoReturn:
 
 
 def not_checked(reason: str) -> NoReturn:
-    """End the current check as one that cannot be made, with the reason."""
+    """End the current check, which cannot be made, with the reason."""
     raise NotChecked(reason)

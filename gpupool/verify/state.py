@@ -17,7 +17,7 @@ _MUNGE = "munge.service"
 
 
 class ClusterState:
-    """The states of nodes by name: those that are checked, and those of Slurm's central daemons."""
+    """The states by name of the checked nodes, and of the nodes of Slurm's central daemons."""
 
     def __init__(self, cluster: Cluster, seen: Mapping[str, Seen]) -> None:
         self.cluster = cluster

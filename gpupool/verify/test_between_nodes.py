@@ -34,7 +34,7 @@ def test_the_user_slurm_has_the_controllers_number(node: Node, state: ClusterSta
 
 @pytest.mark.needs("munge", "slurmctld")
 def test_slurms_files_are_those_of_the_controller(cluster: Cluster, node: Node, state: ClusterState) -> None:
-    """Nodes without configuration files of their own get them from slurmctld at each reconfigure."""
+    """Nodes without configuration files get them from slurmctld at each reconfigure."""
     only_if(node.runs_slurm and node.name != state.first)
     wanted, loaded = state.seen[state.first].files, state.of(node).files
     if not wanted:

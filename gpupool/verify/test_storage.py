@@ -85,9 +85,9 @@ def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host, s
 
 
 def _ensure_mounted(node: Node, seen: NodeLook) -> None:
-    """End the current check as not made if a mount is missing or dead, which other checks report."""
-    if out := [mount.item for mount in seen.mounts if mount.fault or not mount.mounted]:
-        not_checked(f"{node.name}: {', '.join(out)} cannot be used")
+    """End the current check as not made if a mount is missing, which another check reports."""
+    if missing := [mount.item for mount in seen.mounts if not mount.mounted]:
+        not_checked(f"{node.name}: {', '.join(missing)} is not mounted")
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _MICROSECONDS = 1_000_000
-#: A unit that systemd has restarted at least this often, the last time within these seconds, ends again and again.
+#: A unit that systemd has restarted at least this often, the last time within these seconds, ends again and again. At
+#: boot, daemons restart until all that they need is available, and then stay.
 _RESTARTS = 2
-_RECENT = 600
+_RECENT = 30
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class UnitState:
 
     @property
     def problem(self) -> str:
-        """What is wrong, with the remedy; "" if the unit runs and reports no problem."""
+        """The fault, with the remedy; "" if the unit runs and reports no problem."""
         reason = f"`journalctl -u {self.name}` has the reason"
         restarts = int(self.shown.get("NRestarts") or 0)
         if self.shown.get("LoadState") == "masked":

@@ -1,4 +1,4 @@
-"""The units that verify asks systemd about are those that an apply starts."""
+"""The units that verify asks systemd about are the units that an apply starts."""
 
 import empty_nodes
 import pytest
