@@ -41,7 +41,8 @@ class UnitState:
             return f"{self.name} is masked (`systemctl unmask {self.name}`)"
         if self.shown.get("LoadState") == "not-found":
             return f"{self.name} does not exist (`gpupool apply` installs it)"
-        ends_again = restarts >= _RESTARTS and self.since("ActiveEnter") <= _RECENT
+        starts_now = self.shown.get("ActiveState") == "activating" or self.since("ActiveEnter") <= _RECENT
+        ends_again = restarts >= _RESTARTS and starts_now
         if self.shown.get("SubState") == "auto-restart" or ends_again:
             return f"{self.name} ends again and again: systemd has restarted it {restarts} times ({reason})"
         if self.has_failed:
