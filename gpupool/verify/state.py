@@ -28,6 +28,11 @@ class ClusterState:
         return self.seen[node.name]
 
     @property
+    def central(self) -> Seen:
+        """The state of the first controller; empty if gpupool does not log in there."""
+        return self.seen.get(self.first, Seen())
+
+    @property
     def first(self) -> str:
         """The name of the first controller."""
         return self.cluster.controllers[0].name
@@ -54,7 +59,7 @@ class ClusterState:
 
     def number_fault(self, node: Node) -> str:
         """Return how the user slurm of a node differs from the first controller's; "" if it does not."""
-        own, wanted = self.of(node).slurm, self.seen[self.first].slurm
+        own, wanted = self.of(node).slurm, self.central.slurm
         if own is None or wanted is None or own == wanted:
             return ""
         return (

@@ -147,7 +147,8 @@ def _dial(nodes: Nodes, name: str, wanted: Sequence[Link]) -> dict[Link, str]:
 
 def _with_credentials(nodes: Nodes, first: str, seen: Mapping[str, Seen]) -> dict[str, Seen]:
     """Return the same states with the results of credentials that the first controller and the others exchange."""
-    own = seen[first].credential
+    # a site may run the controller without gpupool
+    own = seen[first].credential if first in seen else ""
     others = [name for name, state in seen.items() if name != first and state.credential and own]
     codes = _decode(nodes, first, [seen[name].credential for name in others])
     decoded = dict(zip(others, codes, strict=False))

@@ -25,7 +25,7 @@ def test_credentials_of_munge_are_accepted_both_ways(node: Node, state: ClusterS
 
 def test_the_user_slurm_has_the_controllers_number(node: Node, state: ClusterState) -> None:
     only_if(node.runs_slurm and node.name != state.first)
-    if state.seen[state.first].slurm is None:
+    if state.central.slurm is None:
         not_checked(f"{state.first} has no user slurm, or does not print its number")
     assert state.of(node).slurm, "there is no user slurm (`gpupool apply` installs Slurm)"
     fault = state.number_fault(node)
@@ -36,7 +36,7 @@ def test_the_user_slurm_has_the_controllers_number(node: Node, state: ClusterSta
 def test_slurms_files_are_those_of_the_controller(cluster: Cluster, node: Node, state: ClusterState) -> None:
     """Nodes without configuration files get them from slurmctld at each reconfigure."""
     only_if(node.runs_slurm and node.name != state.first)
-    wanted, loaded = state.seen[state.first].files, state.of(node).files
+    wanted, loaded = state.central.files, state.of(node).files
     if not wanted:
         not_checked(f"{state.first} does not print its files")
     old = sorted(name for name, sha256 in loaded.items() if name in wanted and sha256 != wanted[name])

@@ -86,7 +86,7 @@ def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host, s
 
 def _ensure_mounted(node: Node, seen: NodeLook) -> None:
     """End the current check as not made if a mount is missing, which another check reports."""
-    if missing := [mount.item for mount in seen.mounts if not mount.mounted]:
+    if missing := [mount.item for mount in seen.mounts if not (mount.mounted or mount.fault)]:
         not_checked(f"{node.name}: {', '.join(missing)} is not mounted")
 
 
