@@ -17,12 +17,16 @@ from gpupool.rehearsal.twin import Twin, cannot
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The findings, one for each promise, and the moments; `seconds` excludes the start of the twin."""
+    """The findings, one for each promise, and the moments; `seconds` excludes the start of the twin.
+
+    `waits` has the seconds for which owners' jobs waited at a full pool beyond the grace time of preempted jobs.
+    """
 
     findings: Sequence[Finding]
     moments: Sequence[Moment]
     seconds: float = 0.0
     version: str = ""
+    waits: Sequence[float] = ()
 
     @property
     def kept(self) -> bool:
@@ -94,7 +98,13 @@ def rehearse(
         run.begin(promise)
     for promise in wanted([*MIDDLE, *extra, *LAST]):
         run.attempt(promise)
-    return Rehearsal(run.findings, stage.watch.moments, round(time.monotonic() - start, 1), twin.version)
+    return Rehearsal(
+        run.findings,
+        stage.watch.moments,
+        round(time.monotonic() - start, 1),
+        twin.version,
+        tuple(stage.earlier.waits),
+    )
 
 
 def show(progress: Progress, finding: Finding) -> None:

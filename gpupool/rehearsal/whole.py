@@ -101,6 +101,8 @@ def rehearsed(request: Request, progress: Progress) -> Rehearsed:
         moments=outcome.moments,
         differences=_differences(request),
         change=request.change.name if request.change else None,
+        grace=max((partition.grace for partition in cluster.partitions.values() if partition.preemptable), default=0),
+        waits=outcome.waits,
     )
 
 

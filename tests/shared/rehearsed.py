@@ -43,6 +43,8 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
         seconds=at + 21,
         findings=findings,
         moments=moments,
+        grace=300,
+        waits=[1.2, 2.8],
         differences=[Setting(**row) for row in _ROWS["differences"]],
     )
 

@@ -24,7 +24,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """A finished rehearsal: `caps` are GPUs by lab, `nodes` and `gpus` are counts, `made` is when it began."""
+    """A finished rehearsal: `caps` are GPUs by lab, `nodes` and `gpus` are counts, `made` is when it began.
+
+    `grace` is the longest grace time of a preempted job on the cluster, `waits` the times that owners' jobs waited on
+    the twin beyond the grace time, both in seconds.
+    """
 
     cluster: str
     version: str
@@ -37,6 +41,8 @@ class Rehearsed:
     moments: Sequence[Moment]
     differences: Sequence[Setting] = ()
     change: str | None = None
+    grace: int = 0
+    waits: Sequence[float] = ()
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -61,6 +67,8 @@ class Rehearsed:
             "gpus": self.gpus,
             "caps": dict(self.caps),
             "counts": self.counts,
+            "grace": self.grace,
+            "waits": [round(wait, 1) for wait in self.waits],
             "findings": [_finding(finding) for finding in self.findings],
             "moments": [_moment(moment) for moment in self.moments],
             "differences": [vars(setting) for setting in self.differences],
@@ -73,11 +81,36 @@ def caps_of(cluster: Cluster) -> dict[str, int]:
     return {lab.name: cluster.owned_gpus(lab) or 0 for lab in labs}
 
 
+@dataclass(frozen=True)
+class LabReport:
+    """A lab's part of a rehearsal: its cap, promises during which it held all of it, and most GPUs that it borrowed."""
+
+    name: str
+    cap: int
+    full_in: int
+    borrowed: int
+
+
+def labs_of(rehearsed: Rehearsed) -> list[LabReport]:
+    """Return the part of each lab, in the order of `caps`."""
+    return [
+        LabReport(
+            name,
+            cap,
+            len({moment.promise for moment in rehearsed.moments if moment.owned.get(name, 0) >= cap}) if cap else 0,
+            max((moment.borrowed.get(name, 0) for moment in rehearsed.moments), default=0),
+        )
+        for name, cap in rehearsed.caps.items()
+    ]
+
+
 def words_for(seconds: float) -> str:
-    """Return a duration as text: `42 s`, `3 min 12 s`."""
+    """Return a duration as text: `42 s`, `3 min 12 s`, `5 min`."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
+    if not minutes:
+        return f"{whole} s"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def verdict(counts: Mapping[Outcome, int]) -> str:

@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from gpupool.compile.template import TEMPLATES
 from gpupool.rehearsal.finding import Outcome
 from gpupool.rehearsal.report import timeline
-from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, labs_of, verdict, words_for
 from gpupool.rehearsal.report.timeline import Row
 
 # outcomes differ in sign and word, not only in colour
@@ -44,6 +44,8 @@ def page(rehearsed: Rehearsed) -> str:
             signs=SIGNS,
             took=words_for(rehearsed.seconds),
             words_for=words_for,
+            labs=labs_of(rehearsed),
+            numbered=list(enumerate(rehearsed.findings, 1)),
             pool=pool,
             rows=rows,
             sum_up=sum_up,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Verdict, broken, kept
-from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
+from gpupool.rehearsal.scenarios.data import Expect, Number, Step, Submit
 from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
@@ -19,8 +19,9 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     seen: list[str] = []
     for number, step in enumerate(steps, 1):
         if step.submit:
-            last = stage.submit([_request(stage, step.submit)])
-            asked.append(f"{step.submit.user}: {counted(step.submit.count, 'job')} {step.submit.options}".strip())
+            request = _request(stage, step.submit)
+            last = stage.submit([request])
+            asked.append(f"{step.submit.user}: {counted(request.count, 'job')} {step.submit.options}".strip())
             if step.submit.name:
                 named[step.submit.name] = last
         if step.expect:
@@ -37,8 +38,13 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
 def _request(stage: Stage, submit: Submit) -> JobRequest:
     user = stage.expected.cluster.users[submit.user]
     return RequestWithOwnOptions(
-        user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options))
+        user.account, submit.user, "", "", _jobs(stage, submit.count), 0, more=tuple(shlex.split(submit.options))
     )
+
+
+def _jobs(stage: Stage, number: Number) -> int:
+    """Return the number of jobs; `pool` is the number of the cluster's GPUs."""
+    return stage.expected.pool if number == "pool" else number
 
 
 class RequestWithOwnOptions(JobRequest):
@@ -56,6 +62,9 @@ def _comes_true(stage: Stage, expect: Expect, submitted: SubmittedJobs) -> tuple
         return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "sbatch accepted it"
     if submitted.refused:
         return False, f"refused: {submitted.refused[0][1]}"
+
+    if expect.running is not None:
+        expect = expect.model_copy(update={"running": _jobs(stage, expect.running)})
 
     def holds(snapshot: QueueSnapshot) -> bool:
         return _holds(snapshot, expect, submitted)

@@ -1,11 +1,28 @@
 """The schema of a site's own promises in INVENTORY/rehearsal/*.yml."""
 
-from typing import Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
+from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import Count, Entry, Name, Word
 from gpupool.cluster.units import Duration
+
+
+def _number(value: Any) -> int | Literal["pool"]:
+    if value == "pool":
+        return "pool"
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError(f"{quoted(value)} is not a number of jobs; write a number, or pool for the number of GPUs")
+
+
+# a number of jobs; `pool` is the number of the cluster's GPUs
+Number = Annotated[
+    int | Literal["pool"],
+    PlainValidator(_number),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"const": "pool"}]}),
+]
 
 
 class Submit(Entry):
@@ -13,7 +30,7 @@ class Submit(Entry):
 
     user: Name
     options: str = ""
-    count: Count = 1
+    count: Number = Field(1, description="Number of jobs, or `pool`: one for each GPU of the cluster.")
     name: Name | None = None
 
 
@@ -28,7 +45,9 @@ class Expect(Entry):
     """The expected state of the jobs that were submitted last, or of the jobs named by `of`; it must last a second."""
 
     of: Name | None = None
-    running: Count | None = None
+    running: Number | None = Field(
+        None, description="Number of running jobs, or `pool`: as many as the cluster has GPUs."
+    )
     pending: Pending | None = None
     requeued: Count | None = Field(
         None, description="Number of preempted jobs that are pending again or running again."
