@@ -96,6 +96,7 @@ if is_first_controller:
 barrier(name="The controller runs")
 if not is_first_controller:
     controller.apply(cluster, node)
+controller.drain(cluster, node)
 arbiter.apply(cluster, node)
 drift.apply(cluster, node)
 elastic.install_check(cluster, node)
@@ -133,3 +134,5 @@ elastic.write_stamp(cluster, node)
 if elastic.is_used(cluster):
     barrier(name="Nodes are what the inventory says")
 elastic.store_stamps(cluster, node)
+barrier(name="Nodes are configured")
+controller.resume(cluster, node)

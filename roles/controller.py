@@ -2,8 +2,9 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.slurm.outages import drains, in_service
 from gpupool.compile.slurm.reservations import reservations as wanted_reservations
-from gpupool.operations import files, reservations, slurm_daemon
+from gpupool.operations import files, outages, reservations, slurm_daemon
 from gpupool.roles import is_controller, is_first_controller, where
 from gpupool.wanted import Directory
 
@@ -28,6 +29,18 @@ def apply(cluster: Cluster, node: Node) -> None:
         # after a failed reconfigure slurmctld may write another ClusterID to it, with which it would never start again
         state_file=f"{cluster.slurm.state}/clustername",
     )
+
+
+@where(is_first_controller)
+def drain(cluster: Cluster, node: Node) -> None:
+    """Drain nodes that are out of service."""
+    outages.drained(name="Nodes out of service", reasons=drains(cluster))
+
+
+@where(is_first_controller)
+def resume(cluster: Cluster, node: Node) -> None:
+    """Resume nodes that are back in service, after they match the inventory."""
+    outages.resumed(name="Nodes back in service", names=in_service(cluster))
 
 
 @where(is_first_controller)

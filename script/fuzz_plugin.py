@@ -64,11 +64,12 @@ _PRICES = {
     "name: long, nodes": "name: long, exclusive: job, billing: {cpu: 0.5, gpus: {2080_ti: 10, a40: 2}}, nodes",
     "name: short, nodes": "name: short, default_time: 1h, billing: {cpu: 1.5, gpu: 3, mem: 0.25}, nodes",
 }
+_BROKEN = {"partitions:\n": "out_of_service: [{nodes: n1, gpus: [0], reason: fan}]\npartitions:\n"}
 _MOST = "max_cpus_per_gpu: {default: 7, a40: 15}, default_cpus_per_gpu: 6"
 #: Clusters with features that no inventory here has: the keys of `scheduler`, and the arguments of `pool`.
 _MADE: dict[str, tuple[str, dict[str, Any]]] = {
     "made-all": (f"{ALL}, {_MOST}", {"replaces": REPLACES, "where": "per_user", "instead": _PLACES}),
-    "made-fit": (f"{ALL}", {"where": "fit", "instead": _GUESTS | _MINUTES}),
+    "made-fit": (f"{ALL}", {"where": "fit", "instead": _GUESTS | _MINUTES | _BROKEN}),
     "made-whole": (f"{ALL}, {_MOST}", {"instead": {"name: long, nodes": "name: long, exclusive: job, nodes"}}),
     "made-prices": ("export_fix: true", {"where": "none", "replaces": REPLACES, "instead": _PRICES}),
 }

@@ -33,7 +33,7 @@ def command(
     from gpupool.drift.ask import drift
     from gpupool.drift.metrics import metrics_text, write
 
-    names = (chosen(target, limit) or {node.name for node in target.nodes}) - set(plan.asleep)
+    names = (chosen(target, limit) or {node.name for node in target.nodes}) - {*plan.asleep, *plan.away}
     seen = drift(runner, plan, names)
     if metrics:
         looked = [node.name for node in target.nodes if node.name in names]
@@ -43,6 +43,7 @@ def command(
             "ok": not seen.unread,
             "drift": bool(seen.differences),
             "asleep": list(plan.asleep),
+            "out_of_service": list(plan.away),
             "trouble": seen.unread,
             "differences": [difference.as_dict() for difference in seen.differences],
         })  # fmt: skip
@@ -65,7 +66,7 @@ def command(
         nodes = counted(len(names), "node")
         outcome = f"{counted(len(seen.differences), 'difference')}" if seen.differences else "no drift"
         failed = f", {len(seen.unread)} failed" if seen.unread else ""
-        stdout.print(f"{nodes}: {outcome}{failed}{passed_over(plan.asleep)}", style="bold")
+        stdout.print(f"{nodes}: {outcome}{failed}{passed_over(plan.asleep, plan.away)}", style="bold")
     if seen.unread:
         raise SystemExit(1)
     if seen.differences:

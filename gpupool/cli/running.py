@@ -107,12 +107,13 @@ def planned(report: Report) -> str:
     else:
         parts = [f"nothing to change on {good}"] if good else []
     summary = ", ".join([*parts, *([f"{failed} failed"] if failed else [])])
-    return f"{counted(len(report.hosts), 'node')}: {summary}{passed_over(report.asleep)}"
+    return f"{counted(len(report.hosts), 'node')}: {summary}{passed_over(report.asleep, report.away)}"
 
 
-def passed_over(names: Sequence[str]) -> str:
-    """Return the end of a summary: the nodes that are powered down and were skipped; "" without any."""
-    return f"; asleep: {', '.join(names)}" if names else ""
+def passed_over(names: Sequence[str], away: Sequence[str] = ()) -> str:
+    """Return the end of a summary: the nodes that are powered down, and those out of service, that were skipped."""
+    asleep = f"; asleep: {', '.join(names)}" if names else ""
+    return asleep + (f"; out of service and not reached: {', '.join(away)}" if away else "")
 
 
 def applied(report: Report) -> str:
@@ -128,7 +129,7 @@ def applied(report: Report) -> str:
         summary += f"; {len(failures)} failed: {', '.join(failures)}"
         if any(report.hosts[name].commands for name in failures):
             summary += "; changes of failed steps are not counted"
-    return summary + passed_over(report.asleep)
+    return summary + passed_over(report.asleep, report.away)
 
 
 def exit_if_failed(report: Report) -> None:

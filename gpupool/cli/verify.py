@@ -22,7 +22,8 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     target = announced_runner(inventory, on, "verify").target
     names = chosen(target, limit) or {node.name for node in target.nodes}
     off = powered_down(target, names)
-    outcomes = checked(target, names - {*off})
+    out = sorted(node.name for node in target.nodes if node.name in names and node.drained_for is not None)
+    outcomes = checked(target, names - {*off, *out})
     # a node that Slurm powered down during the checks has not failed
     off = (*off, *powered_down(target, {outcome.node for outcome in outcomes if not outcome.ok}))
     outcomes = [outcome for outcome in outcomes if outcome.node not in off]
@@ -32,6 +33,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
         print_json({
             "ok": not failed,
             "asleep": list(off),
+            "out_of_service": out,
             "checks": [
                 {"check": each.check, "node": each.node, "ok": each.ok, "why": each.why, "seconds": each.seconds}
                 for each in made
@@ -48,6 +50,8 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
         result = f"{failed} failed" if failed else "all pass"
         omitted = f", {len(outcomes) - len(made)} not made" if len(made) < len(outcomes) else ""
         summary = f"{counted(len(made), 'check')} on {nodes}: {result}{omitted}{passed_over(off)}"
+        if out:
+            summary += f"; out of service, not checked: {', '.join(out)}"
         stdout.print(summary, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)

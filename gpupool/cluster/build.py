@@ -1,12 +1,14 @@
 """Build a Cluster from a checked inventory: expand ranges and patterns, and fill in defaults."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from gpupool.cluster import model
 from gpupool.cluster.gpu_devices import Device, devices_of
 from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.least import effective_limits
+from gpupool.cluster.resolve.outages import described, outages, suspended
 from gpupool.cluster.resolve.places import at, space_links
 from gpupool.cluster.resolve.pools import dataset_of, pools_on
 from gpupool.cluster.resolve.site import Site
@@ -44,6 +46,7 @@ def build(site: Site) -> model.Cluster:
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
         nodes_with_rights=LabRights.of(site).nodes_with_rights,
+        suspended=tuple(_suspended(site)),
         _gpu_types=inventory.gpu_types,
         _select=site.node_table.select,
     )
@@ -58,6 +61,10 @@ def _nodes(site: Site) -> Iterator[model.Node]:
         shape = inventory.hardware.get(entry.hardware or "")
         if expanded.path not in devices:
             devices[expanded.path] = devices_of(inventory.gpu_types, entry)
+        gone = list(outages(site, name)) if inventory.out_of_service else []
+        lost = {device for _, each in gone for device in each}
+        all_devices = devices[expanded.path]
+        in_service = _without(all_devices, lost)
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         yield model.Node(
@@ -68,16 +75,38 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
-            gpus=entry.gpus,
+            gpus=_counted(entry.gpus, lost),
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus else 0,
             features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
             parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
             hardware=shape,
-            devices=devices[expanded.path],
+            devices=in_service,
             gres=entry.gres,
+            out_of_service=tuple(model.OutOfService(outage.reason, outage.until, each) for outage, each in gone),
+            installed=all_devices if lost else (),
         )
+
+
+def _without(devices: tuple[Device, ...], lost: set[Device]) -> tuple[Device, ...]:
+    """Return the devices in service. Their files are known, so slurmd must not look for GPUs: it would find all."""
+    if not lost:
+        return devices
+    return tuple(replace(device, autodetect=None) for device in devices if device not in lost)
+
+
+def _counted(gpus: Mapping[str, int], lost: set[Device]) -> Mapping[str, int]:
+    """Return the counts of the GPUs in service, without types that have none."""
+    gone = Counter(device.gpu for device in lost)
+    return {gpu: count - gone[gpu] for gpu, count in gpus.items() if count > gone[gpu]} if lost else gpus
+
+
+def _suspended(site: Site) -> Iterator[str]:
+    """Yield what is out of service, then the promises that this suspends, as text."""
+    for outage in site.inventory.out_of_service:
+        yield f"out of service: {described(outage)}"
+    yield from map(str, suspended(site))
 
 
 def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:

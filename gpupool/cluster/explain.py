@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from gpupool.cluster.complaints import Path, Place
 from gpupool.cluster.load import Loaded
 from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.resolve.outages import described, suspended
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_duration, format_size
 
@@ -66,6 +67,9 @@ def _node(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str)
         yield Value("RealMemory", f"{node.memory}M", reserve)
     if node.features:
         yield Value("Feature", ", ".join(node.features), _nearest((*path, "features"), places))
+    for index, outage in enumerate(site.inventory.out_of_service):
+        if name in site.nodes_of(outage.nodes):
+            yield Value("out_of_service", described(outage), _nearest(("out_of_service", index), places))
     for at, partition in site.partitions():
         for each, _ in site.partition_names(partition):
             if name in site.nodes_of(partition.nodes):
@@ -87,7 +91,10 @@ def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name:
         yield Value("preempt_action", partition.action, _nearest(("preemption", "action"), places))
     gpus = sum(cluster.nodes[node].gpu_count for node in partition.nodes)
     cpus = sum(cluster.nodes[node].cpus for node in partition.nodes)
-    yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))
+    out = sum(cluster.nodes[node].all_gpu_count for node in partition.nodes) - gpus
+    more = f" ({out} more out of service)" if out else ""
+    has = f"{len(partition.nodes)} nodes, {gpus} GPUs{more}, {cpus} CPUs"
+    yield Value("has", has, _nearest((*path, "nodes"), places))
     admitted = [account for account in cluster.accounts if cluster.admits(partition, account)]
     key = next((key for key in ("allow_accounts", "deny_accounts") if (*path, key) in places), None)
     yield Value("accounts", _list(admitted), _nearest((*path, key), places) if key else None)
@@ -101,6 +108,9 @@ def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: s
     path: Path = ("accounts", index)
     yield from _entry(entry, path, places, {})
     yield from _cap(account, path, places)
+    for part in suspended(site):
+        if name in part.labs:
+            yield Value("suspended", str(part), _nearest(("out_of_service",), places))
     if own := cluster.qos_of(name):
         yield Value("default QoS", own, _nearest(("qos", own, "default_for"), places))
     elif default := next((other for other, qos in cluster.qos.items() if qos.default), None):

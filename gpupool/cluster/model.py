@@ -1,7 +1,8 @@
 """The Cluster: a checked and resolved inventory. It is frozen and always valid."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import Literal
@@ -22,11 +23,21 @@ from gpupool.unix import within
 
 
 @dataclass(frozen=True)
+class OutOfService:
+    """A node, or its `devices`, that runs no jobs for a while; without `devices`, the whole node."""
+
+    reason: str
+    until: date | None = None
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True)
 class Node:
     """A machine of the cluster. `memory` is Slurm's RealMemory in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
     `hardware` is the entry of its model; None for a node without one, which has no CPUs and no memory. `devices` are
-    its GPUs one by one, `gres` counts of the site's other resources. `cpus_kept` is the number of CPUs that each GPU
+    its GPUs one by one, `gres` counts of the site's other resources. `gpus` and `devices` are those in service;
+    `installed` are all devices, if some of them are out of service. `cpus_kept` is the number of CPUs that each GPU
     keeps for its job; 0 if this Slurm cannot keep any. Selectors and roles use `name`; `slurm_name` is the NodeName in
     slurm.conf.
     """
@@ -47,6 +58,8 @@ class Node:
     hardware: Hardware | None = None
     devices: tuple[Device, ...] = ()
     gres: Mapping[str, int] = field(default_factory=dict)
+    out_of_service: tuple[OutOfService, ...] = ()
+    installed: tuple[Device, ...] = ()
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -58,9 +71,40 @@ class Node:
         return sum(self.gpus.values())
 
     @property
+    def all_devices(self) -> tuple[Device, ...]:
+        """The GPUs one by one, those out of service included."""
+        return self.installed or self.devices
+
+    @property
+    def all_gpus(self) -> Mapping[str, int]:
+        """The counts of all GPUs by type, those out of service included, as limits and promises count them."""
+        return Counter(device.gpu for device in self.installed) if self.installed else self.gpus
+
+    @property
+    def all_gpu_count(self) -> int:
+        """The number of all GPUs, those out of service included."""
+        return sum(self.all_gpus.values())
+
+    @property
+    def drained_for(self) -> str | None:
+        """The reason for which the whole node is out of service; None if it is in service."""
+        return next((one.reason for one in self.out_of_service if not one.devices), None)
+
+    def in_service(self) -> "Node":
+        """Return the node as it is when nothing is out of service."""
+        if not self.out_of_service:
+            return self
+        return replace(self, gpus=self.all_gpus, devices=self.all_devices, installed=(), out_of_service=())
+
+    @property
     def nvidia_minors(self) -> list[int]:
         """The N of each /dev/nvidiaN that NVIDIA's driver creates, in order."""
         return minors(self.devices)
+
+    @property
+    def minors_out_of_service(self) -> list[int]:
+        """The N of each /dev/nvidiaN whose GPU is out of service, in order."""
+        return minors([device for one in self.out_of_service for device in one.devices])
 
     @property
     def job_cpus(self) -> int:
@@ -252,6 +296,7 @@ class Sections:
 class Cluster(Sections):
     """One whole cluster. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
+    `suspended` are texts on what is out of service, and on the promises that this suspends.
     `newcomers` are users by account, for each account with members from the directory: all values of such a member
     except name and uid. `nodes_with_rights` are the names of nodes where a lab has a right to anything.
 
@@ -271,6 +316,7 @@ class Cluster(Sections):
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
     nodes_with_rights: frozenset[str]
+    suspended: tuple[str, ...]
     _gpu_types: Mapping[str, GpuType] = field(repr=False)
     _select: Callable[[str], tuple[str, ...]] = field(repr=False)
     _selected: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
@@ -296,6 +342,11 @@ class Cluster(Sections):
     def preempts(self) -> bool:
         """Whether any job may be preempted."""
         return self.preempts_by_qos or any(partition.preemptable for partition in self.partitions.values())
+
+    def in_service(self) -> "Cluster":
+        """Return the cluster as it is when nothing is out of service."""
+        nodes = {name: node.in_service() for name, node in self.nodes.items()}
+        return replace(self, nodes=nodes) if self.suspended else self
 
     def groups_of(self, user: User) -> tuple[str, ...]:
         """Return the Unix groups of a user that the inventory defines, the primary one first."""
@@ -361,16 +412,16 @@ class Cluster(Sections):
     @cached_property
     def gpu_types(self) -> Mapping[str, GpuType]:
         """The GPU types of compute nodes; an inventory may define more."""
-        have = {gpu for node in self.having("compute") for gpu in node.gpus}
+        have = {gpu for node in self.having("compute") for gpu in node.all_gpus}
         return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
 
     def owned_gpus(self, account: Account) -> int | None:
         """Return the GPUs of an account's cap, or of the nodes that it owns; None if it has neither."""
         if account.limits.group.gpu is None and account.nodes:
-            return sum(self.nodes[name].gpu_count for name in account.nodes if name in self.nodes)
+            return sum(self.nodes[name].all_gpu_count for name in account.nodes if name in self.nodes)
         return account.limits.group.gpu
 
     @cached_property
     def total_gpus(self) -> int:
-        """The number of GPUs of all compute nodes."""
-        return sum(node.gpu_count for node in self.having("compute"))
+        """The number of GPUs of all compute nodes, those out of service included."""
+        return sum(node.all_gpu_count for node in self.having("compute"))

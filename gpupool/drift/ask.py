@@ -98,7 +98,10 @@ def _hardware(node: Node, known: list[Difference], present: Collection[str]) -> 
     """Return a row for missing or surplus GPUs; none if the plan already has a hardware row, as in a testbed."""
     wanted = _files(node)
     missing = [path for path in wanted if path not in present]
-    more = [path for path in present if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []
+    known_files = {file for device in node.all_devices for file in device.files}
+    more = (
+        [path for path in present if path in _NVIDIA and path not in known_files] if set(wanted) & set(_NVIDIA) else []
+    )
     if not (missing or more) or any(row.kind == "hardware" for row in known):
         return []
     parts = [f"without {', '.join(missing)}"] if missing else []

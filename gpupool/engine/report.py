@@ -1,7 +1,7 @@
 """The input and the results of a run as frozen data, without pyinfra."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpupool.change import Change
@@ -85,7 +85,7 @@ class Report:
     """The result of a run, with the result of each node in inventory order.
 
     `interrupted`: Ctrl-C ended the run. `log_failure`: why the log is incomplete. `asleep`: nodes that were skipped
-    because they are powered down.
+    because they are powered down. `away`: nodes out of service that cannot be reached; `hosts` does not have them.
     """
 
     hosts: Mapping[str, HostReport]
@@ -93,6 +93,13 @@ class Report:
     interrupted: bool = False
     log_failure: str | None = None
     asleep: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()
+
+    def without_unreached(self, names: Collection[str]) -> "Report":
+        """Return the report with those of these nodes that could not be reached in `away`."""
+        away = tuple(name for name, host in self.hosts.items() if name in names and not host.reached)
+        hosts = {name: host for name, host in self.hosts.items() if name not in away}
+        return replace(self, hosts=hosts, away=away)
 
     @property
     def ok(self) -> bool:
@@ -137,5 +144,6 @@ class Report:
             "interrupted": self.interrupted,
             "seconds": round(self.seconds, 3),
             "asleep": list(self.asleep),
+            "out_of_service": list(self.away),
             "hosts": {name: host.as_dict() for name, host in self.hosts.items()},
         }

@@ -12,11 +12,15 @@ from gpupool.joining import compare
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """The admin's options for machines: hardware, GPUs by type, minimum Mbit/s to fileservers; None if not given."""
+    """The admin's options for machines: hardware, GPUs by type, minimum Mbit/s to fileservers; None if not given.
+
+    `in_service` are the GPUs that a known node must have: GPUs out of service may be missing.
+    """
 
     hardware: str | None = None
     gpus: Mapping[str, int] | None = None
     network: int | None = None
+    in_service: Mapping[str, int] | None = None
 
 
 @dataclass
@@ -75,8 +79,13 @@ def _choose_gpus(choice: Choice, machine: Machine, options: MachineOptions, inve
     hint = f" (as on {like}; --gpus overrides it)" if options.gpus is None and like else ""
     if wanted is not None:
         choice.gpus = dict(wanted)
-        wrong = compare.wrong_count(len(machine.files), wanted) if fake else compare.wrong_gpus(machine, wanted, types)
-        choice.wrong += [f"{why}{hint}" for why in wrong]
+
+        def wrong(gpus: Mapping[str, int]) -> list[str]:
+            found = compare.wrong_count(len(machine.files), gpus) if fake else compare.wrong_gpus(machine, gpus, types)
+            return [f"{why}{hint}" for why in found]
+
+        if options.in_service is None or wrong(options.in_service):
+            choice.wrong += wrong(wanted)
         return
     if fake and machine.files:
         choice.wrong.append(

@@ -12,6 +12,7 @@ from gpupool.joining.prepare import RESERVATION, WORK, Prepared
 from gpupool.remote.controller import Controller
 from gpupool.run.observer import Observer
 from gpupool.run.runner import DeployRunner
+from gpupool.slurm.nodes import reason
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
@@ -63,10 +64,10 @@ class Onboarding:
         moved = drain.drain(self._controller, in_slurm, WORK, why)
         if moved.kept:
             name, why = next(iter(moved.kept.items()))
-            reason = drain.reason(WORK, "taken over")
+            takeover = reason(WORK, "taken over")
             raise GpupoolError(
                 f"{name} is drained by others: {why}: nothing was changed (to continue all the same, take over the "
-                f"drain: scontrol update nodename={name} state=drain reason='{reason}')"
+                f"drain: scontrol update nodename={name} state=drain reason='{takeover}')"
             )
         if in_slurm:
             drain.wait_until_empty(self._controller, in_slurm, self._observer)

@@ -147,14 +147,21 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person
 def _chosen(
     machines: Mapping[str, Machine], options: MachineOptions, original: Original, cluster: Cluster, *, replace: bool
 ) -> dict[str, Choice]:
+    if out := [name for name in machines if replace and original.cluster.nodes[name].drained_for is not None]:
+        raise UsageError(
+            f"{', '.join(out)}: out of service in the inventory (remove the entry of out_of_service first)"
+        )
     choices: dict[str, Choice] = {}
     declared = original.entries if replace else {}
     for name, machine in machines.items():
         entry = declared.get(name)
         wanted = options
         if entry is not None:
+            node, given = original.cluster.nodes[name], options.gpus
             wanted = MachineOptions(
-                options.hardware or entry.hardware, options.gpus if options.gpus is not None else entry.gpus
+                options.hardware or entry.hardware,
+                given if given is not None else entry.gpus,
+                in_service=node.gpus if given is None and node.installed else None,
             )
         choices[name] = choose(machine, wanted, original.site.inventory, cluster)
     return choices

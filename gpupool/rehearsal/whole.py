@@ -53,7 +53,7 @@ def request(inventory: Path, change: Path | None, slurm: Supported | None, only:
     `slurm` None is the inventory's version, and `only` has keys separated by commas. UsageError for an unknown key;
     BadInventoryError if the inventory has errors.
     """
-    cluster = load(inventory, change)
+    cluster = load(inventory, change).in_service()  # promises include GPUs that are out of service for a while
     version = slurm or cluster.slurm.version
     cluster = of_version(cluster, version)
     own = promises(inventory, cluster)
@@ -103,6 +103,7 @@ def rehearsed(request: Request, progress: Progress) -> Rehearsed:
         change=request.change.name if request.change else None,
         grace=max((partition.grace for partition in cluster.partitions.values() if partition.preemptable), default=0),
         waits=outcome.waits,
+        suspended=cluster.suspended,
     )
 
 

@@ -43,6 +43,8 @@ class DeployRunner:
         """Print the target on the screen and return the runner."""
         if self.screen:
             self.screen.print(f"target: {self.target.where}", style="dim")
+            for line in self.target.cluster.suspended:
+                self.screen.print(line, style="yellow")
         return self
 
     def plan(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
@@ -59,7 +61,8 @@ class DeployRunner:
         """Run steps on nodes; without `execute` nothing changes.
 
         Elastic nodes that Slurm has powered down are skipped and listed in `Report.asleep`; no node is powered down
-        while it is being changed. A node that fails is in `Report.failures`, and does not stop other nodes.
+        while it is being changed. A node that fails is in `Report.failures`, and does not stop other nodes. A node out
+        of service that cannot be reached has not failed: it is in `Report.away`.
         """
         self.load()
         off = powered_down(self.target, names)
@@ -67,7 +70,8 @@ class DeployRunner:
             names = {node.name for node in self.target.nodes if names is None or node.name in names} - {*off}
         with self.keep_powered_up(names) if execute else nullcontext():
             report = self._run(self.target.hosts, steps, names, execute=execute, log=log)
-        return replace(report, asleep=off)
+        out = {node.name for node in self.target.nodes if node.drained_for is not None}
+        return replace(report.without_unreached(out), asleep=off)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
         """Run steps as in a plan, without changes, on machines by address; the inventory need not have them."""

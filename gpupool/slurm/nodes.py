@@ -8,6 +8,9 @@ from gpupool.slurm import records, tres
 
 #: The beginning of the reason of each drain by gpupool; the work follows, such as maintain or health.
 OURS = "gpupool: "
+#: Works of gpupool that drain nodes: the health check of a node, and an entry of `out_of_service`.
+HEALTH, OUT_OF_SERVICE = "health", "out of service"
+_LONGEST = 300  # characters of a reason
 _FREE = {
     "OS": ("RealMemory",),  # text of the node's kernel
     "Reason": ("Comment", "Extra", "InstanceId", "InstanceType", "ReservationName"),
@@ -120,6 +123,15 @@ class NodeState:
 def reason_of(work: str) -> str:
     """Return the beginning of the reason of a drain by a work of gpupool: `gpupool: maintain: `."""
     return f"{OURS}{work}: "
+
+
+def reason(work: str, why: str) -> str:
+    """Return the reason of a drain as one line that scontrol accepts."""
+    text = f"{reason_of(work)}{why}"
+    # slurmctld appends [root@time], and a quote would end the value in Slurm's own files
+    signs = (sign if sign.isprintable() and sign not in "[]\"'|" else " " for sign in text)
+    plain = " ".join("".join(signs).split())
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
 def read(answer: str | bytes) -> dict[str, NodeState]:

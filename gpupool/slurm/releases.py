@@ -27,6 +27,7 @@ Ability = Literal[
     "sackd",
     "reservations of gres",
     "a process for each reconfigure",
+    "Flags=explicit",
     "RestrictedCoresPerGPU",
     "SystemdTimeout",
     "CgroupPlugin=disabled",
@@ -56,6 +57,8 @@ SINCE: Mapping[Ability, str] = {
     "reservations of gres": "23.11",
     # slurmctld and slurmd read their files again in a new process; before, in the running one. RN 23.11
     "a process for each reconfigure": "23.11",
+    # a gres that a job with whole nodes gets only if it requests it. gres.conf(5) of 24.11; 22.05 does not know it
+    "Flags=explicit": "23.11",
     # nodes reserve CPUs for jobs that request GPUs. slurm.conf(5)
     "RestrictedCoresPerGPU": "24.05",
     # the time that slurmd waits for systemd to create its scope. cgroup.conf(5)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from gpupool.cluster.gpu_devices import minors
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node, User
 from gpupool.cluster.schema.machines import Cloud
 from gpupool.cluster.schema.scheduling import LabShare
@@ -54,7 +55,7 @@ def stand_in(
     if true_cpus:
         nodes = {name: _with_its_own_disk(node) for name, node in nodes.items()}
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
-    pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
+    pool = sum(node.all_gpu_count for node in nodes.values() if node.has("compute"))
     parameters = {**_recount(cluster), **cluster.slurm.parameters}
     quicker = {"controller_timeout": overlay.controller_timeout, "parameters": parameters}
     slurm = cluster.slurm.model_copy(update=quicker)
@@ -233,8 +234,8 @@ def _container(cluster: Cluster, node: Node) -> Container:
         address=node.address or "",
         hostname=node.fqdn,
         packages=_packages(cluster, node),
-        gpus=max(node.nvidia_minors, default=-1) + 1,
-        devices=len(set(stand_in_files(node.devices).values()) - set(node.nvidia_minors)),
+        gpus=max(minors(node.all_devices), default=-1) + 1,
+        devices=len(set(stand_in_files(node.all_devices).values()) - set(minors(node.all_devices))),
         roles=node.roles,
         volumes={
             mount.export: mount.at if mount.by_site else f"{SHARED}/{mount.export}"

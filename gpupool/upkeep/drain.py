@@ -9,12 +9,11 @@ from gpupool.remote.controller import Controller
 from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
 from gpupool.slurm.jobs import Job
-from gpupool.slurm.nodes import reason_of
+from gpupool.slurm.nodes import reason, reason_of
 from gpupool.upkeep.state import by_node, jobs
 from gpupool.wording import counted
 
 LOOK_SECONDS = 5.0  # between two queries of the jobs
-_LONGEST = 300  # characters of a reason
 _SCRIPT = shell_file(__package__, "drain.sh")
 
 
@@ -34,14 +33,6 @@ def drain(controller: Controller, nodes: Sequence[Node], work: str, why: str) ->
 def resume(controller: Controller, nodes: Sequence[Node], work: str) -> Moved:
     """Resume the nodes that this work has drained, not those drained by others; a node in service is `done`."""
     return _move(controller, "resume", nodes, work, "")
-
-
-def reason(work: str, why: str) -> str:
-    """Return the reason of a drain as one line that scontrol accepts."""
-    text = " ".join(f"{reason_of(work)}{why}".split())
-    # slurmctld appends [root@time], and a quote would end the value in Slurm's own files
-    plain = "".join(sign if sign.isprintable() and sign not in "[]\"'|" else " " for sign in text)
-    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
 def wait_until_empty(controller: Controller, nodes: Sequence[Node], observer: Observer) -> None:

@@ -9,7 +9,7 @@ from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.shell import shell_file
-from gpupool.upkeep.drain import reason
+from gpupool.slurm.nodes import reason
 
 _SCRIPT = shell_file(__package__, "reboot.sh")
 _SECONDS = 30.0

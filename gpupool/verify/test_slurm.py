@@ -5,6 +5,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.verify.scope import only_if
 
 
@@ -51,12 +52,14 @@ def test_node_may_get_jobs(node: Node, host: Host) -> None:
 
 @pytest.mark.role("compute")
 @pytest.mark.needs("slurmctld", "slurmd")
-def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
+def test_node_has_the_gpus_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     only_if(node.gpus or node.gres)
     gres = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
     gpus = {word.split("(")[0] for word in gres.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
     wanted |= {f"{name}:{count}" for name, count in node.gres.items()}
+    if files := closed(cluster, node):
+        wanted.add(f"{OUT_OF_SERVICE}:{len(files)}")
     assert gpus == wanted, f"Slurm has {gres}, the inventory {', '.join(sorted(wanted))}"
 
 

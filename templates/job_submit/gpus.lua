@@ -11,6 +11,17 @@ function rules.repeated(_, all)
   end
 end
 
+-- GPUs that are out of service are a gres, so that no other job can open their device files.
+function rules.out_of_service(_, all)
+  for _, field in ipairs(amounts.GPU_FIELDS) do
+    for word in request.names(given(all[field])) do
+      if word:gsub("^gres[:/]", ""):match("^[^:=]*"):lower() == site.out_of_service then
+        return "These GPUs are out of service: leave out " .. site.out_of_service .. "."
+      end
+    end
+  end
+end
+
 function rules.typed(_, all)
   if amounts.has_untyped_gpus(all) then
     local types = site.gpu_types

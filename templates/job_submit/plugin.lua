@@ -25,6 +25,7 @@ local rules = {
   { data = "refuse_fatal", ask = preemption.fatal, fields = "bitflags min_nodes" },
   { data = "preemptable_partitions", ask = preemption.component_partition, fields = "partition qos" },
   { data = "preemptable_qos", ask = preemption.component_qos, fields = "partition qos" },
+  { data = "out_of_service", ask = gpus.out_of_service, fields = TRES },
   { data = "refuse_repeated", ask = gpus.repeated, fields = TRES },
   { data = "gpu_types", ask = gpus.typed, fields = TRES },
   { data = "partition_qos", ask = qos.of_partition },

@@ -10,6 +10,7 @@ from gpupool.slurm.releases import has
 
 _LIBRARIES = {"nvidia": ("nvml", "nvidia"), "amd": ("rsmi",), "intel": ("oneapi",)}
 _PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins for these gres, so they are not plain counts
+_OURS = "out_of_service"  # the gres of broken GPUs
 
 
 def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
@@ -58,6 +59,8 @@ def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
             if name in _PLUGINS:
                 message = f"Slurm has a plugin for {name}: it is not a plain count"
                 yield Complaint((*path, name), message, "use gpus" if name == "gpu" else "use another name")
+        if _OURS in entry.gres:
+            yield Complaint((*path, _OURS), "gpupool uses this name for broken GPUs", "use another name")
         if entry.gres and "compute" not in entry.roles:
             yield Complaint(path, f"{entry.name} runs no jobs, which could use it", "remove it")
 

@@ -9,6 +9,7 @@ from gpupool.cluster.schema.base import Entry, Name, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
+from gpupool.cluster.schema.outages import Outage
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
@@ -27,6 +28,7 @@ class Inventory(Entry):
     groups: dict[Name, Nodes] = Field(
         default_factory=dict, description="Named groups of nodes, each a selector; use them as `@group:NAME`."
     )
+    out_of_service: tuple[Outage, ...] = Field((), description="Nodes and GPUs that are broken for a while.")
     gpu: Gpu = Field(default_factory=Gpu)
     cloud: Cloud | None = None
     accounts: tuple[Account, ...] = ()

@@ -45,7 +45,7 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
             # Without prices, Slurm charges for CPUs.
             "price": _plain(partition) if partition.entry.billing.has_prices else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
-            "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
+            "gpu": max(cluster.nodes[name].all_gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
             **_by_type(cluster, partition),
             **({"exclusive": True} if partition.entry.exclusive == "job" else {}),
@@ -63,6 +63,6 @@ def _plain(partition: Partition) -> dict[str, float]:
 def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     """Return the prices of GPUs by type, and the maximum of their sum on one node; empty without prices by type."""
     prices = partition.entry.billing.gpus
-    nodes = (cluster.nodes[name].gpus for name in partition.nodes)
+    nodes = (cluster.nodes[name].all_gpus for name in partition.nodes)
     whole = max(sum(prices.get(gpu, 0) * count for gpu, count in gpus.items()) for gpus in nodes)
     return {"gpus": prices, "whole": whole} if prices else {}

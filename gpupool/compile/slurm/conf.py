@@ -8,8 +8,8 @@ from gpupool.compile.containers import docker_on
 from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
-from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
-from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_parameters
+from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
+from gpupool.compile.slurm.hardware import cpu_words, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
@@ -68,6 +68,7 @@ def slurm_conf(cluster: Cluster) -> str:
         controllers=cluster.controllers,
         database=cluster.database,
         gres=_gres(cluster),
+        gres_types=[*_gres(cluster), *([OUT_OF_SERVICE] if any(closed(cluster, node) for node in compute) else [])],
         memory_key=_default_memory(cluster),
         most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
@@ -78,7 +79,7 @@ def slurm_conf(cluster: Cluster) -> str:
         preempting=cluster.preempts,
         preempt_mode=_preempt_mode(cluster),
         controller_parameters=",".join(_controller_parameters(cluster)),
-        nodes=node_lines(_node_line(node, cluster.scheduler.allocate) for node in compute),
+        nodes=node_lines(_node_line(cluster, node) for node in compute),
         select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
@@ -157,18 +158,20 @@ def _default_memory(cluster: Cluster) -> str | None:
     return None
 
 
-def _node_line(node: Node, unit: Unit) -> str:
+def _node_line(cluster: Cluster, node: Node) -> str:
     parts = [f"NodeName={node.slurm_name}"]
     if node.slurm_name != node.name:
         # slurmd finds its line by the machine's host name, which is the short name.
         parts.append(f"NodeHostname={node.name}")
     if node.address:
         parts.append(f"NodeAddr={node.address}")
-    parts += cpu_words(node, unit)
+    parts += cpu_words(node, cluster.scheduler.allocate)
     parts.append(f"RealMemory={node.memory}")
     parts += other_words(node)
     gres = [f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()]
-    if gres := [*gres, *(f"{name}:{count}" for name, count in node.gres.items())]:
+    shut = closed(cluster, node)
+    own = {**node.gres, **({OUT_OF_SERVICE: len(shut)} if shut else {})}
+    if gres := [*gres, *(f"{name}:{count}" for name, count in own.items())]:
         parts.append("Gres=" + ",".join(gres))
     if node.features:
         parts.append("Feature=" + ",".join(node.features))

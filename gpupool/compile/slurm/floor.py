@@ -16,7 +16,7 @@ def memory(cluster: Cluster, account: Account) -> int | None:
     group, scheduler = account.limits.group, cluster.scheduler
     most, default = scheduler.max_memory, scheduler.default_memory
     nodes = cluster.having("compute")
-    has_gpus = any(node.gpu_count for node in nodes)
+    has_gpus = any(node.all_gpu_count for node in nodes)
     if not account.exact or group.mem is not None or group.gpu is None:
         return None
     if most.per_cpu is None or (has_gpus and most.per_gpu is None):
@@ -27,8 +27,8 @@ def memory(cluster: Cluster, account: Account) -> int | None:
     per_gpu, per_cpu = (max(each.per_gpu or 0 for each in (most, default)), max(most.per_cpu, default.per_cpu or 0))
     # Whole nodes have more memory for each GPU and each CPU than other jobs may request.
     whole = [node for node in nodes if _allows(group, node)]
-    each_gpu = max((per_gpu * together, *(node.memory / node.gpu_count for node in whole if node.gpu_count)))
-    each_cpu = max((per_cpu, *(node.memory / node.job_cpus for node in whole if not node.gpu_count)))
+    each_gpu = max((per_gpu * together, *(node.memory / node.all_gpu_count for node in whole if node.all_gpu_count)))
+    each_cpu = max((per_cpu, *(node.memory / node.job_cpus for node in whole if not node.all_gpu_count)))
     return max(ceil(group.gpu * each_gpu + cpus * each_cpu), _largest(cluster, whole)) or None
 
 
@@ -44,11 +44,11 @@ def _largest(cluster: Cluster, whole: list[Node]) -> int:
 
 def _allows(group: Amounts, node: Node) -> bool:
     """Return whether the limits of an account allow it the whole node."""
-    typed = all(count <= group.gpus.get(kind, count) for kind, count in node.gpus.items())
-    within = node.gpu_count <= (group.gpu or 0) and node.job_cpus <= (inf if group.cpu is None else group.cpu)
+    typed = all(count <= group.gpus.get(kind, count) for kind, count in node.all_gpus.items())
+    within = node.all_gpu_count <= (group.gpu or 0) and node.job_cpus <= (inf if group.cpu is None else group.cpu)
     return typed and within and node.job_cpus > 0
 
 
 def _cpus_for_others(node: Node) -> int:
     """Return the CPUs of a node that jobs without GPUs can get."""
-    return max(0, node.job_cpus - node.cpus_kept * node.gpu_count)
+    return max(0, node.job_cpus - node.cpus_kept * node.all_gpu_count)

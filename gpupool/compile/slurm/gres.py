@@ -13,6 +13,9 @@ from gpupool.slurm.releases import cgroup_plugin, has
 
 # Where a host with cgroup v1 and v2 mounts the v1 controllers for Slurm, which refuses both at one mount point.
 V1_MOUNT = "/cg1"
+#: The gres of GPUs that are out of service: Slurm denies jobs only the device files that gres.conf names, and CUDA
+#: would use any other. The submit plugin refuses jobs that request it; jobs with whole nodes do not get it (explicit).
+OUT_OF_SERVICE = "out_of_service"
 
 
 @lru_cache(maxsize=4)
@@ -20,7 +23,7 @@ def gres_conf(cluster: Cluster) -> str:
     """Return gres.conf for all nodes; nodes with the same GPUs share lines."""
     finds = cluster.drivers.gpu != "fake"
     lines = [line for nodes in _alike(cluster) for line in _gpu_lines(cluster, nodes, finds=finds)]
-    return fill("gres.conf", cluster=cluster, lines=[*lines, *_own_lines(cluster)])
+    return fill("gres.conf", cluster=cluster, lines=[*lines, *_own_lines(cluster), *_closed_lines(cluster)])
 
 
 def stand_ins(cluster: Cluster) -> dict[str, list[str]]:
@@ -67,6 +70,19 @@ def _own_lines(cluster: Cluster) -> Iterator[str]:
             alike.setdefault((name, count), []).append(node.slurm_name)
     for (name, count), nodes in alike.items():
         yield f"NodeName={fold_set(nodes)} Name={name} Count={count} Flags=CountOnly"
+
+
+def closed(cluster: Cluster, node: Node) -> list[str]:
+    """Return the device files of a node's GPUs out of service, which no job may open."""
+    if not cluster.gpu.constrain_devices:
+        return []
+    return [f"/dev/nvidia{minor}" for minor in node.minors_out_of_service]
+
+
+def _closed_lines(cluster: Cluster) -> Iterator[str]:
+    for node in cluster.having("compute"):
+        if files := closed(cluster, node):
+            yield f"NodeName={node.slurm_name} Name={OUT_OF_SERVICE} Flags=explicit File={fold_set(files)}"
 
 
 @lru_cache(maxsize=4)

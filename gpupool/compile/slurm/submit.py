@@ -12,6 +12,7 @@ from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.units import format_size
 from gpupool.compile import lua
 from gpupool.compile.slurm import budgets, cpus, site
+from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
 from gpupool.compile.template import TEMPLATES
@@ -99,6 +100,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "refuse_fatal": bool(cluster.gpu_types),
         "preemptable_partitions": _names(name for name, partition in partitions.items() if partition.preemptable),
         "preemptable_qos": _names(name for name, qos in cluster.qos.items() if qos.preemptable),
+        "out_of_service": OUT_OF_SERVICE if any(closed(cluster, node) for node in cluster.nodes.values()) else "",
         "refuse_repeated": bool(cluster.gpu_types),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
         "partition_qos": {
@@ -165,7 +167,7 @@ def _user_partitions(cluster: Cluster) -> dict[str, str]:
 
 
 def _has_gpus_of_labs(cluster: Cluster, partition: Partition) -> bool:
-    return any(cluster.nodes[name].gpu_count for name in cluster.nodes_with_rights.intersection(partition.nodes))
+    return any(cluster.nodes[name].all_gpu_count for name in cluster.nodes_with_rights.intersection(partition.nodes))
 
 
 def _is_none_set(cluster: Cluster) -> bool:

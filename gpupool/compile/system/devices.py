@@ -28,10 +28,13 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
-    """Return the device files to create, path to minor number; empty if the real driver creates them."""
+    """Return the device files to create, path to minor number, if the real driver does not create them.
+
+    A driver may not create the file of a broken GPU, and slurmd does not start without each file that gres.conf names.
+    """
     if cluster.drivers.gpu != "fake":
-        return {}
-    return stand_in_files(node.devices)
+        return {f"/dev/nvidia{minor}": minor for minor in node.minors_out_of_service}
+    return stand_in_files(node.all_devices)
 
 
 def stand_in_files(devices: Sequence[Device]) -> dict[str, int]:

@@ -26,7 +26,7 @@ SETTINGS = "/etc/gpupool/gpus.json"
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the check of a node's GPUs, and for the driver its pins and the units that start before slurmd."""
     if node.has("compute") and cluster.drivers.gpu == "nvidia":
-        yield from _check(cluster, node.devices)
+        yield from _check(cluster, node.devices, tuple(node.minors_out_of_service))
     if wanted := driver_for(cluster, node):
         yield File(PINS, fill("driver.pref", cluster=cluster, driver=wanted, patterns=driver_packages.PATTERNS))
         yield File(NOUVEAU, fill("nouveau.conf", cluster=cluster))
@@ -40,12 +40,12 @@ def has_check(cluster: Cluster, node: Node) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _check(cluster: Cluster, devices: tuple[Device, ...]) -> tuple[File, ...]:
+def _check(cluster: Cluster, devices: tuple[Device, ...], out_of_service: tuple[int, ...]) -> tuple[File, ...]:
     """Return the check of nodes with these GPUs, and its settings; empty if the GPUs cannot be counted."""
     if not _countable(devices):
         return ()
     command = File(CHECK, fill("gpus", home=HOME, settings=SETTINGS), mode="0755")
-    return (*program("gpus"), File(SETTINGS, settings(cluster, devices)), command)
+    return (*program("gpus"), File(SETTINGS, settings(cluster, devices, out_of_service)), command)
 
 
 def _countable(devices: tuple[Device, ...]) -> bool:
@@ -78,7 +78,7 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
         yield driver.repository
 
 
-def settings(cluster: Cluster, devices: tuple[Device, ...]) -> str:
+def settings(cluster: Cluster, devices: tuple[Device, ...], out_of_service: tuple[int, ...] = ()) -> str:
     """Return the settings of the check: GPUs by type, and patterns of the names that nvidia-smi prints."""
     gpus = {
         # A model that is in no table may have any name.
@@ -87,7 +87,8 @@ def settings(cluster: Cluster, devices: tuple[Device, ...]) -> str:
         for models in [cluster.gpu_types[gpu].models]
     }
     about = f"Written by gpupool from the inventory of {cluster.name}; changes made here are undone by the next apply."
-    return json.dumps({"about": about, "gpus": gpus}, indent=1) + "\n"
+    gone = {"out_of_service": list(out_of_service)} if out_of_service else {}
+    return json.dumps({"about": about, "gpus": gpus, **gone}, indent=1) + "\n"
 
 
 def _cards(devices: tuple[Device, ...]) -> dict[str, tuple[str, int]]:

@@ -37,6 +37,8 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
         count := len({minor for device in node.devices if not device.is_guess for minor in device.minors})
     ):
         data["gpus"] = {"count": count, "program": CHECK}
+        if gone := node.minors_out_of_service:
+            data["gpus"]["out_of_service"] = gone
     if "mounts" in checks:
         data["mounts"] = [mount.path for mount in used_for(cluster, node)]
     if health and "disk" in checks:

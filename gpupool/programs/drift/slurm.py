@@ -131,9 +131,10 @@ def _nodes(
 
 def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Difference]:
     known = nodes.state(live)
-    if "State" not in live or not known.is_bad:
+    # a plan compares the drains of nodes that the inventory has out of service
+    if "State" not in live or not known.is_bad or known.is_ours(nodes.OUT_OF_SERVICE):
         return
-    then = HEALTH if known.is_ours("health") else STAYS.format(slurm_name) if known.drained else SILENT
+    then = HEALTH if known.is_ours(nodes.HEALTH) else STAYS.format(slurm_name) if known.drained else SILENT
     shown = f"{live['State']} {live.get('Reason', '')}".strip()
     yield Difference(node, "state", "state in Slurm", "in service", NONE, shown, then)
 

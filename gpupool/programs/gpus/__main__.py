@@ -24,14 +24,17 @@ def main(arguments: Sequence[str]) -> int:
     """Check this node's GPUs and print their faults."""
     settings = json.loads(Path(arguments[0]).read_text())
     proc = Path(arguments[1] if len(arguments) > 1 else "/proc")
-    reasons = list(faults(settings["gpus"], proc))
+    reasons = list(faults(settings["gpus"], proc, frozenset(settings.get("out_of_service", ()))))
     if reasons:
         print(f"{MARK}{'; '.join(reasons)}")
     return 1 if reasons else 0
 
 
-def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path) -> Iterator[str]:
-    """Yield the faults: of the driver, of GPUs that it does not see, and differences from the declared GPUs."""
+def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path, out_of_service: frozenset[int]) -> Iterator[str]:
+    """Yield the faults: of the driver, of GPUs that it does not see, and differences from the declared GPUs.
+
+    GPUs `out_of_service`, by their minor numbers, have no faults. `gpus` does not count them.
+    """
     version = proc / "driver/nvidia/version"
     module = answers.from_version(version.read_text()) if version.exists() else None
     if module is None:
@@ -39,19 +42,38 @@ def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path) -> Iterator[str]:
         return
     text, trouble = _ask("nvidia-smi", f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader")
     seen = answers.from_query(text.splitlines(), _FIELDS)
-    lost = [f"GPU {address}: {reason}" for address, reason in answers.lost(text)]
-    yield from lost
+    lost = dict(answers.lost(text))
+    slots, slots_trouble = _ask("lspci", "-Dnn", "-d", "10de:")
+    unseen = answers.unseen(answers.from_lspci(slots.splitlines()), seen)
+    excused = _excused(proc, out_of_service, [*lost, *(slot.address for slot in unseen)])
+    yield from (f"GPU {address}: {reason}" for address, reason in lost.items() if address not in excused)
     if trouble and not lost and not seen:
         yield f"nvidia-smi: {trouble}"
         return
-    slots, trouble = _ask("lspci", "-Dnn", "-d", "10de:")
-    if trouble:
-        yield f"lspci: {trouble}"
-    for slot in answers.unseen(answers.from_lspci(slots.splitlines()), seen):
-        yield f"the driver {module.version} does not see {slot.name} at {slot.address}"
+    if slots_trouble:
+        yield f"lspci: {slots_trouble}"
+    for slot in unseen:
+        if slot.address not in excused:
+            yield f"the driver {module.version} does not see {slot.name} at {slot.address}"
     counts = {name: gpu["count"] for name, gpu in gpus.items()}
     models = {name: gpu["models"] for name, gpu in gpus.items()}
-    yield from differences(counts, models, [gpu.model or "GPU without a name" for gpu in seen])
+    reported = [gpu.model or "GPU without a name" for gpu in seen if gpu.address not in excused]
+    yield from differences(counts, models, reported)
+
+
+def _excused(proc: Path, out_of_service: frozenset[int], missing: Sequence[str]) -> set[str]:
+    """Return the PCI addresses of the GPUs out of service; `missing` are those of GPUs that nvidia-smi does not list.
+
+    A missing GPU without a known number is one of them, if a number out of service belongs to no other GPU.
+    """
+    if not out_of_service:
+        return set()
+    files = (proc / "driver/nvidia/gpus").glob("*/information")
+    known = [answers.from_information(file.read_text(errors="replace")) for file in files]
+    minors = {gpu.address: gpu.minor for gpu in known if gpu.address and gpu.minor is not None}
+    free = len(out_of_service - {*minors.values()})
+    strangers = [address for address in dict.fromkeys(missing) if address not in minors]
+    return {*strangers[:free], *(address for address, minor in minors.items() if minor in out_of_service)}
 
 
 def _ask(*command: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ def problems(settings: dict[str, object], state: Path) -> list[str]:
     """Return all faults in a fixed order; mounts take at most 10 s, GPUs 20 s, the clock 5 s."""
     wrong = []
     if isinstance(gpus := settings.get("gpus"), dict):
-        wrong += look.gpus(gpus["count"], gpus["program"], state)
+        wrong += look.gpus(gpus["count"], gpus["program"], state, gpus.get("out_of_service", ()))
     if isinstance(paths := settings.get("mounts"), list):
         wrong += mounts.problems(paths, state)
     if isinstance(disk := settings.get("disk"), dict):

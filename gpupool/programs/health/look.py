@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpupool.node import commands
@@ -16,12 +17,13 @@ _MIB = 1 << 20
 PATIENCE = 20.0  # time limit in seconds: a driver that has lost a GPU may never answer
 
 
-def gpus(count: int, program: str, state: Path) -> list[str]:
+def gpus(count: int, program: str, state: Path, out_of_service: Sequence[int] = ()) -> list[str]:
     """Return the faults of the GPUs: missing device files, then the output of `program`, if it is installed.
 
-    `state` is a directory for its lock.
+    `state` is a directory for its lock. `count` is without the GPUs `out_of_service`, which are minor numbers.
     """
-    present = sum(_is_gpu(path) for path in DEVICES.glob("nvidia*"))
+    left = {f"nvidia{minor}" for minor in out_of_service}
+    present = sum(_is_gpu(path) for path in DEVICES.glob("nvidia*") if path.name not in left)
     wrong = [f"{present} of {count} GPUs have a device file"] if present < count else []
     if Path(program).is_file() and os.access(program, os.X_OK):
         asked = Bounded([program], state / "gpus.lock")

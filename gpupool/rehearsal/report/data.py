@@ -28,6 +28,7 @@ class Rehearsed:
 
     `grace` is the longest grace time of a preempted job on the cluster, `waits` the times that owners' jobs waited on
     the twin beyond the grace time, both in seconds.
+    `suspended` are texts on what is out of service on the real cluster, and which promises this suspends.
     """
 
     cluster: str
@@ -43,6 +44,7 @@ class Rehearsed:
     change: str | None = None
     grace: int = 0
     waits: Sequence[float] = ()
+    suspended: Sequence[str] = ()
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -71,6 +73,7 @@ class Rehearsed:
             "waits": [round(wait, 1) for wait in self.waits],
             "findings": [_finding(finding) for finding in self.findings],
             "moments": [_moment(moment) for moment in self.moments],
+            "suspended": list(self.suspended),
             "differences": [vars(setting) for setting in self.differences],
         }
 

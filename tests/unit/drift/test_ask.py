@@ -25,6 +25,12 @@ def test_gpus_are_counted_by_their_device_files(there: list[str], live: list[str
     assert [difference.live for difference in _hardware(NODE, [], there)] == live
 
 
+def test_the_device_file_of_a_gpu_out_of_service_may_exist_or_not() -> None:
+    left = replace(NODE, devices=NODE.devices[:-1], installed=NODE.devices)
+    assert _hardware(left, [], ALL) == _hardware(left, [], ALL[:-1]) == []
+    assert [row.live for row in _hardware(left, [], ALL[1:])] == ["without /dev/nvidia0"]
+
+
 def test_a_missing_fake_gpu_is_one_row() -> None:
     known = [Difference("gpu-1", "hardware", "/dev/nvidia7", "", "", "", "")]
     assert _hardware(NODE, known, ALL[:-1]) == []

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,22 @@ def check(tmp_path: Path) -> Check:
     """Return a function that runs the check on a node with two Quadro RTX 6000 in its inventory."""
 
     def run(
-        smi: str, smi_status: int = 0, slots: str = SLOTS, module: str = MODULE, **declared: str
+        smi: str,
+        smi_status: int = 0,
+        slots: str = SLOTS,
+        module: str = MODULE,
+        count: int = 2,
+        numbers: Mapping[str, int] | None = None,
+        out_of_service: Sequence[int] = (),
+        **declared: str,
     ) -> tuple[int, str]:
         declared = declared or {"rtx_6000": "Quadro RTX 6000"}
-        gpus = {name: {"count": 2 // len(declared), "models": [pattern(model)]} for name, model in declared.items()}
-        (tmp_path / "gpus.json").write_text(json.dumps({"gpus": gpus}))
+        gpus = {name: {"count": count // len(declared), "models": [pattern(model)]} for name, model in declared.items()}
+        (tmp_path / "gpus.json").write_text(json.dumps({"gpus": gpus, "out_of_service": [*out_of_service]}))
+        for address, minor in (numbers or {}).items():
+            file = tmp_path / "proc/driver/nvidia/gpus" / address / "information"
+            file.parent.mkdir(parents=True)
+            file.write_text(f"Model: \t\t Quadro RTX 6000\nBus Location: \t {address}\nDevice Minor: \t {minor}\n")
         for name, text, status in (("nvidia-smi", smi, smi_status), ("lspci", slots, 0)):
             (tmp_path / f"{name}.txt").write_text(text)
             (tmp_path / name).write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/{name}.txt\nexit {status}\n")
@@ -103,3 +114,35 @@ def test_the_program_needs_only_the_standard_library(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+BOTH = {"0000:73:00.0": 0, "0000:d5:00.0": 1}
+
+
+@pytest.mark.parametrize(
+    ("smi", "numbers"),
+    [
+        (FIRST + SECOND, BOTH),
+        (FIRST, BOTH),
+        (FIRST, {"0000:73:00.0": 0}),
+        (FIRST + LOST, BOTH),
+        (FIRST + LOST, {"0000:73:00.0": 0}),
+    ],
+    ids=["works", "unseen", "unseen since the boot", "lost", "lost since the boot"],
+)
+def test_a_gpu_out_of_service_has_no_faults(check: Check, smi: str, numbers: dict[str, int]) -> None:
+    assert check(smi, count=1, numbers=numbers, out_of_service=[1]) == (0, "")
+
+
+def test_another_gpu_than_the_one_out_of_service_is_a_reason(check: Check) -> None:
+    status, line = check(FIRST + LOST, 15, count=1, numbers=BOTH, out_of_service=[0])
+    assert (status, line) == (
+        1,
+        "gpupool: GPU 0000:d5:00.0: GPU is lost. Reboot the system to recover this GPU; "
+        "the driver 384.98 does not see TU102GL [Quadro RTX 6000/8000] at 0000:d5:00.0; 1 of 1 rtx_6000 missing\n",
+    )
+
+
+def test_a_gpu_that_only_the_boot_has_lost_is_not_excused_twice(check: Check) -> None:
+    status, _ = check("", count=1, numbers={}, out_of_service=[1])
+    assert status == 1

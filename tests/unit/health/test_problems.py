@@ -84,6 +84,16 @@ def test_gpus_are_counted_and_their_driver_is_called(tmp_path: Path, monkeypatch
     assert look.gpus(0, str(program), tmp_path) == ["GPU 3 has fallen off the bus", "GPU 4 is an A40"]
 
 
+def test_a_gpu_out_of_service_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "DEVICES", tmp_path)
+    monkeypatch.setattr(look, "_is_gpu", lambda path: True)
+    for number in (0, 1, 3):
+        (tmp_path / f"nvidia{number}").touch()
+    program = str(tmp_path / "gpus")
+    assert look.gpus(3, program, tmp_path, [2]) == []
+    assert look.gpus(3, program, tmp_path, [3]) == ["2 of 3 GPUs have a device file"]
+
+
 def test_a_driver_that_hangs_is_a_problem_and_blocks_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
