@@ -3,7 +3,7 @@
 Plain data, without pyinfra and the inventory. Modes are octal text; owners are names, in `uid` and `gid` numbers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,3 +214,20 @@ class Roster:
     listed: frozenset[str] = frozenset()
     users: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     max_removals: int = 10
+
+
+@dataclass(frozen=True)
+class Heart:
+    """The nodes without which a cluster cannot run, and all nodes with a part of Slurm, by name.
+
+    `cluster` is ClusterName; `state` is slurmctld's directory, and `mount` its mount on controllers ("": a local disk).
+    `addresses` are those of the controllers.
+    """
+
+    cluster: str
+    controllers: Sequence[str]
+    addresses: Sequence[str]
+    database: str
+    nodes: Sequence[str]
+    state: str
+    mount: str = ""

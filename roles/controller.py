@@ -2,13 +2,25 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.outages import drains, in_service
 from gpupool.compile.slurm.reservations import reservations as wanted_reservations
-from gpupool.operations import files, outages, reservations, slurm_daemon
+from gpupool.operations import files, outages, remains, reservations, slurm_daemon
 from gpupool.roles import is_controller, is_first_controller, where
 from gpupool.wanted import Directory
 
 applies = is_controller
+
+
+def keeps_cluster(cluster: Cluster, node: Node) -> bool:
+    """On controllers and the node of the database."""
+    return applies(cluster, node) or node == cluster.database
+
+
+@where(keeps_cluster)
+def refuse_to_begin_anew(cluster: Cluster, node: Node) -> None:
+    """Refuse to start the cluster without its munge key, queue or database, before any change."""
+    remains.refuse_to_begin_anew(name="Parts of the cluster", node=node.name, heart=heart_of(cluster))
 
 
 @where(applies)
@@ -17,6 +29,10 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "controller")
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
+    heart = heart_of(cluster)
+    if heart.mount:
+        # on a new controller, only now the state can be read
+        remains.refuse_to_begin_anew(name="Controller queue", node=node.name, heart=heart, mounted=True)
     first = node == cluster.controllers[0]
     slurm_daemon.running(
         name="Slurm controller",
