@@ -92,6 +92,7 @@ if not is_first_controller:
 database.apply(cluster, node)
 accounts.names(cluster, node)
 barrier(name="Accounts are known")
+controller.refuse_empty_queue(cluster, node)
 if is_first_controller:
     controller.apply(cluster, node)
 barrier(name="The controller runs")

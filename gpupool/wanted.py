@@ -231,3 +231,8 @@ class Heart:
     nodes: Sequence[str]
     state: str
     mount: str = ""
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The first controller and the node of the database; other controllers may be down."""
+        return frozenset((self.controllers[0], self.database))

@@ -23,16 +23,23 @@ def refuse_to_begin_anew(cluster: Cluster, node: Node) -> None:
     remains.refuse_to_begin_anew(name="Parts of the cluster", node=node.name, heart=heart_of(cluster))
 
 
+def keeps_queue_elsewhere(cluster: Cluster, node: Node) -> bool:
+    """On controllers with their state on a mount."""
+    return applies(cluster, node) and bool(heart_of(cluster).mount)
+
+
+@where(keeps_queue_elsewhere)
+def refuse_empty_queue(cluster: Cluster, node: Node) -> None:
+    """Refuse to start slurmctld without its queue, after the mount of its state: a new controller has it only now."""
+    remains.refuse_to_begin_anew(name="Controller queue", node=node.name, heart=heart_of(cluster), mounted=True)
+
+
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Start slurmctld. `scontrol reconfigure` loads a changed slurm.conf if its keys allow that, unnoticed by jobs."""
     own = files_of(cluster, node, "controller")
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
-    heart = heart_of(cluster)
-    if heart.mount:
-        # on a new controller, only now the state can be read
-        remains.refuse_to_begin_anew(name="Controller queue", node=node.name, heart=heart, mounted=True)
     first = node == cluster.controllers[0]
     slurm_daemon.running(
         name="Slurm controller",

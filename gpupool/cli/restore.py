@@ -1,22 +1,34 @@
-"""`gpupool restore`: restore the accounting database from a backup, on a twin or on the cluster."""
+"""`gpupool restore`: restore the accounting database or a whole controller, or try that on a twin."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli.running import announced_runner, exit_if_failed
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.cli.watch import Watch
 from gpupool.errors import UsageError
+from gpupool.remote.nodes import Nodes
 from gpupool.run.runner import DeployRunner
 from gpupool.slurm.releases import Supported, takes_over_from
 from gpupool.target import Target
 from gpupool.terminal import styled
+
+if TYPE_CHECKING:
+    from gpupool.upkeep.lost_controller import Plan
 
 
 def command(
     inventory: Inventory,
     drill: Annotated[
         bool, typer.Option("--drill", help="Restore on a twin on this machine; the cluster is only read.")
+    ] = False,
+    controller: Annotated[
+        bool,
+        typer.Option(
+            "--controller", help="Bring lost controllers back: munge key, database, queue; running jobs go on."
+        ),
     ] = False,
     backup: Annotated[
         str, typer.Option("--backup", help="Name of a backup of the database; default: the newest.", metavar="NAME")
@@ -32,9 +44,17 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
-    """Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found differences."""
+    """Restore a lost accounting database from a backup, or with --controller all that a lost controller had.
+
+    Exit code 1 if that failed, or if a drill found differences.
+    """
     runner = announced_runner(inventory, on, "restore")
     target = runner.target
+    if controller:
+        if drill or slurm:
+            raise UsageError("--drill and --slurm cannot be combined with --controller")
+        _bring_back(runner, backup, aside, yes, as_json)
+        return
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup, so there are no backups")
     if drill:
@@ -50,6 +70,44 @@ def command(
         if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {source}?", err=True):
             return
     _restore(runner, backup, aside, as_json)
+
+
+def _bring_back(runner: DeployRunner, backup: str, aside: bool, yes: bool, as_json: bool) -> None:
+    ensure_confirmable(yes, "restore --controller starts slurmctld")
+    runner.load()
+    from gpupool.upkeep.lost_controller import Recovery
+
+    with Nodes.of(runner.target) as nodes:
+        recovery = Recovery(runner, nodes, Watch(stderr))
+        plan = recovery.prepare(backup)
+        for line in _described(plan):
+            stderr.print(line)
+        if not yes and not typer.confirm(f"Bring the controller of {runner.target.where} back?", err=True):
+            return
+        report = recovery.carry_out(plan, aside=aside)
+    if as_json:
+        print_json({"restored": plan.lost, "ends": plan.ends, "forgets": plan.forgets, **report.as_dict()})
+    else:
+        for name, why in report.failures.items():
+            stdout.print(styled((name, "red"), ": ", why))
+        if report.ok:
+            stdout.print(
+                f"the controller is back ({report.seconds:.1f} s); gpupool plan shows the rest", style="bold green"
+            )
+    exit_if_failed(report)
+
+
+def _described(plan: "Plan") -> Iterator[str]:
+    """Yield a line for what is restored, and for the jobs that are lost."""
+    yield f"lost: {', '.join(plan.lost) or 'nothing; slurmctld is started if it does not run'}"
+    if plan.silent:
+        yield f"no answer, so that their jobs are unknown: {', '.join(plan.silent)}"
+    if plan.ends:
+        yield f"running jobs that are not in the backup, and will end: {', '.join(plan.ends)}"
+    if plan.forgets:
+        yield f"other jobs that are not in the backup, and will be lost: {', '.join(plan.forgets)}"
+    if not plan.ends:
+        yield "no running job will end"
 
 
 def _restore(runner: DeployRunner, backup: str, aside: bool, as_json: bool) -> None:

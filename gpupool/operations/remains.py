@@ -35,10 +35,10 @@ def refuse_to_begin_anew(node: str, heart: Heart, mounted: bool = False) -> None
     at, after the mount of the state.
     """
     here = look(Remains, "the parts of the cluster on this node", **arguments(heart, node))
-    answers = {node: here}
+    answers = {node: here}  # of other nodes only those that are needed
 
     def asked(names: Iterable[str]) -> Answers:
-        answers.update(_ask(heart, [name for name in names if name not in answers]))
+        answers.update(ask(heart, [name for name in names if name not in answers]))
         return answers
 
     troubles = []
@@ -81,6 +81,11 @@ def other_keys(first: RemainsState, answers: Answers) -> list[str]:
     return [] if first.key in users else most
 
 
+def renamed(heart: Heart, name: str) -> str:
+    """Return the message that the cluster has another ClusterName."""
+    return f"in Slurm, this cluster is {name}, not {heart.cluster}: set cluster.name of the inventory to it"
+
+
 def other_name(heart: Heart, answers: Answers) -> str:
     """Return the other ClusterName that the state has, or that the database has for these controllers; "" for none."""
     saved, there = _saved(heart, answers), answers.get(heart.database)
@@ -96,12 +101,19 @@ def mismatches(heart: Heart, answers: Answers) -> list[str]:
     saved, there = _saved(heart, answers), answers.get(heart.database)
     if saved is None or there is None or there.unread:
         return []
-    number = next((known.number for known in there.known if known.name == heart.cluster), None)
-    if number is None:
+    number = number_of(heart, answers)
+    if not number:
         return [f"{heart.state} has the state of the cluster, and the database on {heart.database} does not have it"]
     if saved.number and saved.number != number:
         return [f"{heart.state} has the ClusterID {saved.number}, and the database on {heart.database} has {number}"]
     return []
+
+
+def number_of(heart: Heart, answers: Answers) -> str:
+    """Return the ClusterID that the database has for the cluster; "" if it does not have the cluster."""
+    there = answers.get(heart.database)
+    known = there.known if there else ()
+    return next((each.number for each in known if each.name == heart.cluster), "")
 
 
 def _saved(heart: Heart, answers: Answers) -> RemainsState | None:
@@ -120,12 +132,12 @@ def arguments(heart: Heart, node: str) -> dict[str, str | bool]:
     }
 
 
-def _ask(heart: Heart, names: Iterable[str]) -> Answers:
+def ask(heart: Heart, names: Iterable[str]) -> Answers:
     """Return the answers of other nodes of the inventory; nodes that have failed or do not answer are missing."""
     state, own = run_state(), this_host()
     found: dict[str, RemainsState] = {}
 
-    def ask(name: str) -> None:
+    def ask_one(name: str) -> None:
         host = named(name)
         if host is None or host in state.failed_hosts:
             return
@@ -135,5 +147,5 @@ def _ask(heart: Heart, names: Iterable[str]) -> Answers:
             if answer is not None:
                 found[name] = answer
 
-    Pool(_ASKED).map(ask, dict.fromkeys(names))
+    Pool(_ASKED).map(ask_one, dict.fromkeys(names))
     return found

@@ -1,4 +1,7 @@
-"""Restore the accounting database from a backup; a database that has jobs is never deleted, only renamed."""
+"""Restore the accounting database and slurmctld's queue from backups.
+
+A database that has jobs is never deleted, only renamed; a queue is never replaced.
+"""
 
 import re
 from typing import Any
@@ -8,15 +11,18 @@ from pyinfra.context import ctx_state
 
 from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.backups import RESTORED, Backups
+from gpupool.facts.remains import Remains
 from gpupool.facts.service import Unit
-from gpupool.operations import diffs
+from gpupool.operations import diffs, remains
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named
 from gpupool.shell import shell_file, values
+from gpupool.wanted import Heart
 
 _NAME = re.compile(r"(database|state)-\d{8}T\d{6}Z\.(sql|tar)\.gz")
 _PRELUDE = shell_file(__package__, "restore_database.sh")
+_QUEUE = shell_file(__package__, "restore_queue.sh")
 
 
 @operation
@@ -56,6 +62,27 @@ def read_again(after: str) -> Commands:
     differs = Aspect("accounts of the backup", "former accounts", note="its accounts are those of the backup")
     diffs.record([Change(Kind.SERVICE, "slurmctld.service", (differs,), "restart")])
     yield StringCommand("systemctl restart slurmctld.service")
+
+
+@operation
+def queue(node: str, heart: Heart, backup: str = "") -> Commands:
+    """Have a queue in slurmctld's state on this controller, and in the state the ClusterID of the database.
+
+    Without a queue, that of the archive with the path `backup` is used, if any. slurmctld must be stopped: it would
+    write its own state over this one, and does not start with another ClusterID.
+    """
+    here = look(Remains, "the state of slurmctld", **remains.arguments(heart, node))
+    answers = {node: here, **remains.ask(heart, [heart.database] if heart.database != node else [])}
+    file = "" if here.queue else backup
+    number = remains.number_of(heart, answers)
+    if not file and (not here.number or not number or here.number == number):
+        this_host().noop("slurmctld has its queue, with the ClusterID of the database")
+        return
+    aspects = [Aspect("the backup", "no queue", note=f"from {file}")] if file else []
+    if here.number and number and here.number != number:
+        aspects.append(Aspect(f"ClusterID {number}", f"ClusterID {here.number}"))
+    diffs.record([Change(Kind.OTHER, heart.state, tuple(aspects))])
+    yield StringCommand(f"{values(file=file, state=heart.state, number=number)}{_QUEUE}")
 
 
 def _chosen(paths: tuple[str, ...], name: str) -> str:

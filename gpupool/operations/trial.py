@@ -12,7 +12,9 @@ new count.
 
 from gpupool.shell import shell_file
 
-_TRIAL = shell_file(__package__, "trial.sh")
+#: The functions that start the second slurmctld.
+START = shell_file(__package__, "trial_start.sh")
+_TRIAL = START + shell_file(__package__, "trial.sh")
 
 
 def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:

@@ -156,3 +156,35 @@ def test_a_database_with_jobs_is_kept_under_another_name(testbed: Testbed) -> No
     assert testbed.run(HEAD, "mariadb -e 'use gpupool_restore'").returncode != 0
     assert testbed.apply().returncode == 0
     assert verify(testbed) == []
+
+
+def test_a_controller_without_database_and_queue_is_not_started_and_brought_back_by_one_command(
+    testbed: Testbed,
+) -> None:
+    jobs = [testbed.submit("ann", "-p all -c 1 --mem=1G", "sleep 3600") for _ in range(12)]
+    for number in jobs:
+        testbed.wait_for(number, "RUNNING")
+    testbed.out(HEAD, "sleep 10; systemctl start gpupool-backup")
+    late = testbed.submit("ann", "-p all -c 1 --mem=1G", "sleep 3600")
+    testbed.wait_for(late, "RUNNING")
+    testbed.out(
+        HEAD,
+        "systemctl stop slurmctld slurmdbd; mariadb -e 'drop database slurm_acct_db'; rm -rf /var/spool/slurmctld/*",
+    )
+    refused = testbed.apply()
+    assert refused.returncode == 1
+    assert "/var/spool/slurmctld has no queue, and an empty slurmctld would end the jobs" in refused.stdout
+    assert "gpupool restore INVENTORY --controller" in refused.stdout
+    assert testbed.run(HEAD, "systemctl is-active slurmctld").returncode != 0
+    code, output = restore(testbed, "--controller", "--yes")
+    assert code == 0, output
+    assert f"running jobs that are not in the backup, and will end: {late}\n" in output
+    until(lambda: testbed.run(HEAD, "scontrol ping").returncode == 0, "slurmctld answers")
+    until(lambda: "idle" not in testbed.out(HEAD, "sinfo -h -n gpu-1 -o %t"), "the node is registered")
+    assert {testbed.job(number)["JobState"] for number in jobs} == {"RUNNING"}
+    with_steps = (
+        "for p in $(pgrep -x slurmstepd); do tr '\\0' ' ' < /proc/$p/cmdline; echo; done | grep -o '[0-9]*.batch'"
+    )
+    until(lambda: f"{late}.batch" not in testbed.out("gpu-1", with_steps).split(), "the late job has ended")
+    assert {f"{number}.batch" for number in jobs} <= set(testbed.out("gpu-1", with_steps).split())
+    assert testbed.plan() == (0, {})

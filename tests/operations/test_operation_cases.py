@@ -46,6 +46,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
         stdin, command = command.get("_stdin", ""), command["command"]
     for fixed in (
         getattr(module, "_PRELUDE", "\0"),
+        getattr(module, "_QUEUE", "\0"),
         files._PRELUDE,
         unwanted.RECORDING,
         service._PRELUDE,
