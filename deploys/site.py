@@ -50,7 +50,7 @@ from gpupool.roles import (
 cluster, node = cluster_and_node()
 is_first_controller = node == cluster.controllers[0]
 
-controller.refuse_to_begin_anew(cluster, node)
+slurm.refuse_to_begin_anew(cluster, node)
 slurm.refuse_other_release(cluster, node)
 slurm.refuse_to_end_jobs(cluster, node)
 slurm.refuse_to_change_alone(cluster, node)

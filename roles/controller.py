@@ -12,17 +12,6 @@ from gpupool.wanted import Directory
 applies = is_controller
 
 
-def keeps_cluster(cluster: Cluster, node: Node) -> bool:
-    """On controllers and the node of the database."""
-    return applies(cluster, node) or node == cluster.database
-
-
-@where(keeps_cluster)
-def refuse_to_begin_anew(cluster: Cluster, node: Node) -> None:
-    """Refuse to start the cluster without its munge key, queue or database, before any change."""
-    remains.refuse_to_begin_anew(name="Parts of the cluster", node=node.name, heart=heart_of(cluster))
-
-
 def keeps_queue_elsewhere(cluster: Cluster, node: Node) -> bool:
     """On controllers with their state on a mount."""
     return applies(cluster, node) and bool(heart_of(cluster).mount)

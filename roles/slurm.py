@@ -3,9 +3,10 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes, has_files
+from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
-from gpupool.operations import files, other_hosts, slurm, slurm_version, trial
-from gpupool.roles import where
+from gpupool.operations import files, other_hosts, remains, slurm, slurm_version, trial
+from gpupool.roles import is_controller, where
 from gpupool.slurm.releases import takes_over_from
 from gpupool.wanted import SlurmNode
 
@@ -20,6 +21,17 @@ def refuse_other_release(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
+
+
+def keeps_cluster(cluster: Cluster, node: Node) -> bool:
+    """On controllers and the node of the database."""
+    return is_controller(cluster, node) or node == cluster.database
+
+
+@where(keeps_cluster)
+def refuse_to_begin_anew(cluster: Cluster, node: Node) -> None:
+    """Refuse to start the cluster without its munge key, queue or database, before any change."""
+    remains.refuse_to_begin_anew(name="Parts of the cluster", node=node.name, heart=heart_of(cluster))
 
 
 @where(has_files)

@@ -35,7 +35,7 @@ def refuse_to_begin_anew(node: str, heart: Heart, mounted: bool = False) -> None
     at, after the mount of the state.
     """
     here = look(Remains, "the parts of the cluster on this node", **arguments(heart, node))
-    answers = {node: here}  # of other nodes only those that are needed
+    answers = {node: here}
 
     def asked(names: Iterable[str]) -> Answers:
         answers.update(ask(heart, [name for name in names if name not in answers]))
