@@ -34,8 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "rehearse": "Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.",
     "password": "Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user "
     "already has a password.",
-    "restore": "Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found "
-    "differences.",
+    "restore": "Restore a lost accounting database from a backup, or with --controller all that a lost controller had.",
     "init": "Create a commented example inventory that passes `check` and can be started as a testbed.",
     "schema": "Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.",
     "testbed": "The cluster in containers on this machine: up, down, status, ssh.",
