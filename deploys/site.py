@@ -132,6 +132,7 @@ docker.check_daemon(cluster, node)
 base.finish(cluster, node)
 driver.check_driver(cluster, node)
 ssh.check_settings(cluster, node)
+base.check_settings(cluster, node)
 elastic.write_stamp(cluster, node)
 if elastic.is_used(cluster):
     barrier(name="Nodes are what the inventory says")

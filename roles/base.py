@@ -1,14 +1,14 @@
 """The base of every node: its name, the addresses of all nodes, the time zone, the clock and packages."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_for, files_of, links_for
+from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
-from gpupool.operations import files, names, packages, service, slurm
+from gpupool.operations import files, names, overrides, packages, service, slurm
 from gpupool.roles import everywhere
 
 applies = everywhere
@@ -33,6 +33,11 @@ def install(cluster: Cluster, node: Node) -> None:
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
         service.running(name="Time", unit="systemd-timesyncd")
+
+
+def check_settings(cluster: Cluster, node: Node) -> None:
+    """Fail if another file overrides settings of units and daemons; late, because an admin mends it."""
+    overrides.refused(name="Settings in force", paths=layered_for(cluster, node))
 
 
 def finish(cluster: Cluster, node: Node) -> None:

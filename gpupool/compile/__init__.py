@@ -81,9 +81,19 @@ FILES: Mapping[str, Generator] = {
 }
 
 
+#: Units and drop-ins, settings of systemd's daemons, of MariaDB and of sssd. Of two values in files of sshd, the first
+#: counts (see `sshd`); nftables, exports, docker and nginx have no settings of this kind.
+_LAYERED = ("/etc/systemd/", "/etc/mysql/", "/etc/sssd/sssd.conf")
+
+
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
     """Return all files of a node; a file of several roles is there once."""
     return tuple(dict.fromkeys(file for role in FILES for file in files_of(cluster, node, role)))
+
+
+def layered_for(cluster: Cluster, node: Node) -> list[str]:
+    """Return the paths of a node's files with settings that a later file of the same daemon can override."""
+    return [file.path for file in files_for(cluster, node) if file.path.startswith(_LAYERED)]
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:

@@ -4,8 +4,7 @@ import ipaddress
 
 from gpupool.change import Aspect, Kind
 from gpupool.facts.firewall import MISSING, Caller, Table
-from gpupool.operations import upcoming
-from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 
@@ -30,8 +29,7 @@ def loaded(table: str, unit: str, rules: str) -> Commands:
     what = f"table inet {table}"
     if now == MISSING:
         work.do(what, Aspect("loaded", "not loaded", note="is not loaded"), "systemctl", "restart", "--", unit)
-    elif now and (executing() or rules not in upcoming.announced()):
-        # a plan that replaces the file already has the unit's reload
+    elif now:
         differs = Aspect(f"as in {rules}", "other rules", note=f"the kernel has other rules than {rules}")
         work.do(what, differs, "systemctl", "reload", "--", unit)
     yield from work.carry_out(f"table inet {table}: loaded")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from pace import until
 
-from tests.testbed.cluster import Testbed
+from tests.testbed.cluster import Testbed, gpupool
 
 SLURM_CONF = "/etc/slurm/slurm.conf"
 UNITS = "/etc/systemd/system"
@@ -136,4 +136,31 @@ def test_what_a_daemon_has_loaded_is_what_the_inventory_says_after_an_apply(idle
     assert done.returncode == 0, done.stdout
     now = {daemon: idle.run(daemon.node, daemon.ask).stdout for daemon in DAEMONS}
     assert {daemon.name for daemon in DAEMONS if now[daemon] != right[daemon]} == set()
+    assert idle.plan() == (0, {})
+
+
+#: Files of a site on marvin that are read after ours, with their texts.
+LATER = {
+    "/etc/mysql/mariadb.conf.d/zz.cnf": "[mariadbd]\ninnodb-lock-wait-timeout = 5\n",
+    f"{UNITS}/slurmctld.service.d/zz.conf": "[Service]\nRestartSec=99\nAfter=network.target\nNice=0\n",
+}
+
+
+def test_a_later_file_of_the_site_that_undoes_a_setting_is_named_and_stays(idle: Testbed) -> None:
+    for path, text in LATER.items():
+        idle.out("marvin", f"mkdir -p {path.rpartition('/')[0]}; cat > {path}", text=text)
+    try:
+        done = idle.apply("--limit", "marvin")
+        assert done.returncode == 1
+        assert "[mysqld] innodb_lock_wait_timeout is 5, from /etc/mysql/mariadb.conf.d/zz.cnf" in done.stdout
+        assert f"[Service] RestartSec is 99, from {UNITS}/slurmctld.service.d/zz.conf" in done.stdout
+        assert "After" not in done.stdout, "values that systemd adds up are not overridden"
+        assert idle.out("marvin", f"cat {' '.join(LATER)}") == "".join(LATER.values()).strip()
+        assert idle.plan("--limit", "marvin")[0] == 1
+        verified = gpupool("verify", idle.inventory, "--on", "testbed", "--limit", "marvin")
+        assert verified.returncode == 1
+        assert "innodb_lock_wait_timeout is 5" in verified.stdout
+    finally:
+        idle.out("marvin", f"rm {' '.join(LATER)}; systemctl daemon-reload")
+    assert idle.apply("--limit", "marvin").returncode == 0
     assert idle.plan() == (0, {})
