@@ -25,11 +25,11 @@ orders() {
   case "$*" in */etc/mysql/*) echo /etc/mysql/conf.d/*.cnf /etc/mysql/mariadb.conf.d/*.cnf;; esac
   case "$*" in */etc/sssd/sssd.conf*) echo /etc/sssd/sssd.conf /etc/sssd/conf.d/*.conf;; esac
 }
-# Reads files in order. A value counts from its line on; an empty one removes those before it. Keys with several values in
-# our file, and those that systemd adds up, are overridden only by an empty value.
+# Reads files in order. A value counts from its line on; an empty value removes all earlier values. A key is overridden only
+# by an empty value if our file has it several times, or if systemd adds up its values.
 # shellcheck disable=SC2016 # awk's own variables
 READ='
-function says(kind, key, value) { printf "%s\t%s\t%s\t%s\n", kind, ours, key, value }
+function put(kind, key, value) { printf "%s\t%s\t%s\t%s\n", kind, ours, key, value }
 FNR == 1 { section = ""; mine = FILENAME == ours; after = after || was; was = mine; joined = 0 }
 /^[[:space:]]*([#;]|$)/ { next }
 joined { joined = /\\$/; next }
@@ -48,8 +48,8 @@ joined { joined = /\\$/; next }
 }
 END { for (at = 1; at <= keys; at++) { key = order[at]
   if (!(key in others) || now[key] == wanted[key]) continue
-  says("wanted", key, wanted[key]); says("now", key, now[key])
-  files = split(others[key], file, "\n"); for (each = 1; each <= files; each++) says("file", key, file[each]) } }
+  put("wanted", key, wanted[key]); put("now", key, now[key])
+  files = split(others[key], file, "\n"); for (each = 1; each <= files; each++) put("file", key, file[each]) } }
 '
 all="$(printf ' %s' "$@") "
 orders "$@" | while read -r line; do

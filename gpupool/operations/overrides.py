@@ -9,7 +9,7 @@ from gpupool.operations.frame import WAITS, Refused, look, operation
 
 @operation
 def refused(paths: Sequence[str]) -> None:
-    """Refuse if another file overrides a setting of a file in `paths`: a unit, a drop-in, or one of MariaDB or sssd.
+    """Refuse if another file overrides a setting of a file in `paths`: a unit, a drop-in, or MariaDB or sssd settings.
 
     Nothing is changed: the file that decides is the site's. All other operations are done before the refusal counts.
     """
