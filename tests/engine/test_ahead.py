@@ -94,7 +94,7 @@ def test_a_plan_without_changes_sends_one_command_to_a_node(node: Path) -> None:
     assert not on_this_machine(deploy).changed
     assert (report := on_this_machine(deploy, execute=True)).ok
     assert report.hosts["here"].commands == on_this_machine(deploy).hosts["here"].commands == 1
-    assert len((node / "bin/systemctl.log").read_text().splitlines()) == 3, "one of all units, in each of the runs"
+    assert len((node / "bin/systemctl.log").read_text().splitlines()) == 6, "systemd and all units, in each run"
 
 
 def test_after_a_change_operations_read_again(node: Path) -> None:
