@@ -36,7 +36,11 @@ def groups(wanted: dict[str, int]) -> Commands:
                 f"so change it by hand (groupmod -g {gid} {name}, then chgrp)"
             )
         elif name not in state.groups and taken:
-            work.obstacles.append(f"group {name}: gid {gid} belongs to group {taken} here")
+            work.obstacles.append(
+                f"group {name}: gid {gid} belongs to group {taken} here: use another gid, or for a renamed lab "
+                f"keep the name {taken}, or let its jobs end and rename the group (groupmod -n {name} {taken}): "
+                "Slurm cannot rename an account, so its usage stays with the old name"
+            )
         elif name not in state.groups:
             work.do(f"group {name}", Aspect(f"gid {gid}"), "groupadd", "-g", str(gid), "--", name)
     yield from work.carry_out(f"{len(wanted)} groups: as wanted", "set -e", at_once=_CHUNK)
