@@ -65,7 +65,7 @@ def read(lines: list[str]) -> RemainsState:
     return RemainsState(
         key=key[0][0] if key else "",
         started=bool(of("started")),
-        steps=tuple(row[0] for row in of("step")),
+        steps=tuple(row[0] for row in of("step") if row[0].isdecimal()),
         runs=bool(of("slurmctld")),
         queue=bool(of("state")),
         name=name,
@@ -74,7 +74,7 @@ def read(lines: list[str]) -> RemainsState:
         tables=bool(of("tables")),
         unread=bool(of("unread")),
         known=tuple(KnownCluster(*row) for row in of("known")),
-        jobs=tuple(row[0] for row in of("job")),
+        jobs=tuple(row[0] for row in of("job") if row[0].isdecimal()),
     )
 
 

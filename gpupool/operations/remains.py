@@ -51,9 +51,7 @@ def refuse_to_begin_anew(node: str, heart: Heart, mounted: bool = False) -> None
         troubles += [f"the munge key of the cluster is not here, but on {shortened(holders)}"] if holders else []
     if node in (heart.controllers[0], heart.database) and not mounted:
         if name := other_name(heart, asked([*heart.controllers, heart.database])):
-            raise Refused(
-                f"in Slurm, this cluster is {name}, not {heart.cluster}: set cluster.name of the inventory to it"
-            )
+            raise Refused(renamed(heart, name))
         troubles += mismatches(heart, answers)
     if troubles:
         raise Refused(f"{'; '.join(troubles)}: {HOW}")
