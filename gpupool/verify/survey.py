@@ -1,5 +1,6 @@
 """Read all nodes side by side before the checks: units, ports, credentials, numbers, and loaded configuration."""
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ T = TypeVar("T")
 _AT_ONCE = 64  # nodes
 _GREETING_SECONDS = 8.0  # for the first byte of sshd; a busy node may need longer for the exchange of keys
 _DIAL_SECONDS = 3
+_SETTLING_SECONDS = 10  # within which a daemon that ends again and again has ended once more
 _LOOK = shell_file(__package__, "survey.sh")
 _DECODE = shell_file(__package__, "decode.sh")
 _DIAL = resources.files(__package__).joinpath("dial.py").read_text(encoding="utf-8")
@@ -70,12 +72,26 @@ def survey(nodes: Nodes, names: Collection[str]) -> dict[str, Seen]:
     """Return the state of the nodes in `names`, and of those on which Slurm's central daemons run."""
     central = [node for node in nodes.target.nodes if node.has("controller", "backup-controller", "database")]
     asked = [node for node in nodes.target.nodes if node.name in names or node in central]
-    seen = _each(asked, partial(_look, nodes))
+    seen = _settled(nodes, asked, _each(asked, partial(_look, nodes)))
     answered = [node for node in asked if not seen[node.name].unreachable]
     wanted = links(nodes.target.cluster, answered)
     for name, results in _each(answered, lambda node: _dial(nodes, node.name, wanted.get(node.name, ()))).items():
         seen[name] = replace(seen[name], dialled=results)
     return _with_credentials(nodes, nodes.target.cluster.controllers[0].name, seen)
+
+
+def _settled(nodes: Nodes, asked: Sequence[Node], seen: Mapping[str, Seen]) -> dict[str, Seen]:
+    """Look a second time at nodes with units that have just started after restarts, and note the earlier restarts."""
+    unsettled = [node for node in asked if any(unit.is_unsettled for unit in seen[node.name].units.values())]
+    if not unsettled:
+        return dict(seen)
+    time.sleep(_SETTLING_SECONDS)
+    again = _each(unsettled, partial(_look, nodes))
+    for name, state in again.items():
+        before = {unit.name: unit.restarts for unit in seen[name].units.values()}
+        later = {key: replace(unit, restarts_before=before.get(key)) for key, unit in state.units.items()}
+        again[name] = replace(state, units=later)
+    return {**seen, **again}
 
 
 def _each(nodes: Sequence[Node], function: Callable[[Node], T]) -> dict[str, T]:

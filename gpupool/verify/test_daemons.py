@@ -1,8 +1,11 @@
 """systemd's word on each unit that apply starts, and space for what daemons write."""
 
+from pathlib import PurePath
+
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import images
 from gpupool.compile.units import timed, units
-from gpupool.verify.scope import only_if
+from gpupool.verify.scope import not_checked, only_if
 from gpupool.verify.state import ClusterState
 from gpupool.verify.survey import Space
 
@@ -19,8 +22,10 @@ def test_daemons_run(cluster: Cluster, node: Node, state: ClusterState) -> None:
 def test_services_of_timers_have_not_failed(cluster: Cluster, node: Node, state: ClusterState) -> None:
     only_if(timed(cluster, node))
     states = state.of(node).units
-    failed = [states[unit].problem for unit in timed(cluster, node) if states[unit].has_failed]
-    assert not failed, "; ".join(failed)
+    failed = {unit: states[unit].problem for unit in timed(cluster, node) if states[unit].has_failed}
+    if cluster.drivers.gpu == "fake" and [*failed] == [PurePath(images.SERVICE).name]:
+        not_checked("container images are not fetched: a testbed may have no way to their registries")
+    assert not failed, "; ".join(failed.values())
 
 
 def test_file_systems_of_daemons_have_space(node: Node, state: ClusterState) -> None:

@@ -189,11 +189,16 @@ def serving(folder: Path, user: str = "root") -> Iterator[Server]:
                 with contextlib.suppress(EOFError, paramiko.SSHException):
                     transport.start_server(server=Session(node, transport, login), event=threading.Event())
 
-    threading.Thread(target=serve, daemon=True).start()
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
     try:
         yield node
     finally:
         node.awake.set()
+        # only this ends an accept that waits; later, it would accept connections of another test that has its number
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        server.join(10)
         listener.close()
         for process in node.processes:
             if process.poll() is None:

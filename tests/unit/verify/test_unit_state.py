@@ -1,5 +1,7 @@
 """Complaints of verify about a unit: systemd's word, and the problem that a service reports."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpupool.verify.unit_state import UnitState
@@ -45,6 +47,13 @@ def since(seconds: int) -> str:
 )
 def test_a_unit_that_does_not_run_is_named_with_the_remedy(shown: dict[str, str], message: str) -> None:
     assert unit(**shown).problem == message
+
+
+def test_a_unit_that_stays_after_restarts_has_no_problem() -> None:
+    started = unit(NRestarts="2", ActiveEnterTimestampMonotonic=since(12))
+    assert started.is_unsettled
+    assert replace(started, restarts_before=2).problem == ""
+    assert "ends again and again" in replace(started, restarts_before=1).problem
 
 
 @pytest.mark.parametrize(
