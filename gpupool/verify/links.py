@@ -46,7 +46,7 @@ def links(cluster: Cluster, nodes: Sequence[Node]) -> dict[str, list[Link]]:
         if source != target:
             link = Link(source.name, target.name, target.address or target.name, _port(cluster, daemon), daemon)
             by_source[source.name].append(link)
-    return {name: list(dict.fromkeys(found)) for name, found in by_source.items()}
+    return {name: list(dict.fromkeys(its_links)) for name, its_links in by_source.items()}
 
 
 def _pairs(cluster: Cluster, nodes: Sequence[Node]) -> Iterator[tuple[Node, Node, str]]:
@@ -86,14 +86,14 @@ def faults(results: Mapping[Link, str], running: Mapping[str, Collection[str]]) 
         key = (ends[link], "" if ends[link] == link.source else f"{link.port} ({link.daemon})", bad[link])
         by_fault[key].append(link)
     messages: dict[str, list[str]] = defaultdict(list)
-    for (node, port, result), found in by_fault.items():
+    for (node, port, result), failed_links in by_fault.items():
         text = _RESULTS.get(result, result)
         if port:
-            sources = fold_set(link.source for link in found)
+            sources = fold_set(link.source for link in failed_links)
             messages[node].append(f"port {port} is closed to {sources}: {text}")
         else:
             ports: dict[str, list[str]] = defaultdict(list)
-            for link in found:
+            for link in failed_links:
                 ports[f"{link.port} ({link.daemon})"].append(link.target)
             targets = "; ".join(f"port {port} of {fold_set(names)}" for port, names in ports.items())
             messages[node].append(f"cannot connect to {targets}: {text}")

@@ -37,10 +37,10 @@ def ensure_outages_exist(site: Site) -> Iterator[Complaint]:
 def ensure_a_gpu_is_left(site: Site) -> Iterator[Complaint]:
     """A node whose GPUs are all out of service is out of service as a whole."""
     for name, expanded in site.node_table.by_name.items() if site.inventory.out_of_service else ():
-        found = [(outage, devices) for outage, devices in outages(site, name) if devices]
-        lost = {device for _, devices in found for device in devices}
-        if found and len(lost) == sum(expanded.entry.gpus.values()):
-            index = site.inventory.out_of_service.index(found[-1][0])
+        node_outages = [(outage, devices) for outage, devices in outages(site, name) if devices]
+        lost = {device for _, devices in node_outages for device in devices}
+        if node_outages and len(lost) == sum(expanded.entry.gpus.values()):
+            index = site.inventory.out_of_service.index(node_outages[-1][0])
             yield Complaint(("out_of_service", index, "gpus"), f"{name} has no other GPU", _WHOLE)
 
 

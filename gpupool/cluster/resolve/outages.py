@@ -47,14 +47,14 @@ def suspended(site: Site) -> list[Suspended]:
     if not lost or not lab_rights.computable:
         return []
     owners = site.ownership.owners
-    found: list[Suspended] = []
+    suspended: list[Suspended] = []
     for owner in owners:
         missing = sum(lost[node][ANY] for node in owner.nodes & lost.keys())
         whole = sum(lost[node]["nodes"] for node in owner.nodes & lost.keys())
         if missing:
-            found.append(Suspended((owner.name,), missing, lab_rights.amount(owner.nodes, ANY), "GPUs"))
+            suspended.append(Suspended((owner.name,), missing, lab_rights.amount(owner.nodes, ANY), "GPUs"))
         elif whole:
-            found.append(Suspended((owner.name,), whole, len(owner.nodes), "nodes"))
+            suspended.append(Suspended((owner.name,), whole, len(owner.nodes), "nodes"))
     groups: dict[tuple[frozenset[str], str], list[str]] = {}
     needed: Counter[tuple[frozenset[str], str]] = Counter()
     for owner in owners:
@@ -68,23 +68,23 @@ def suspended(site: Site) -> list[Suspended]:
         lack = min(missing, missing if held == inf else max(0, int(held) - have + missing), needed[where, resource])
         if lack:
             noun = {ANY: "GPUs", CPUS: "CPUs"}.get(resource, f"{resource} GPUs")
-            found.append(Suspended(tuple(labs), lack, needed[where, resource], noun))
-    return found
+            suspended.append(Suspended(tuple(labs), lack, needed[where, resource], noun))
+    return suspended
 
 
 def _lost(site: Site) -> dict[str, Counter[str]]:
     """Return the resources that each node lacks: GPUs of any type and of each, CPUs, and 1 for a whole node."""
     lost: dict[str, Counter[str]] = {}
     for expanded in site.node_table.nodes if site.inventory.out_of_service else ():
-        entry, found = expanded.entry, list(outages(site, expanded.name))
-        if not found:
+        entry, node_outages = expanded.entry, list(outages(site, expanded.name))
+        if not node_outages:
             continue
-        if any(not outage.gpus for outage, _ in found):
+        if any(not outage.gpus for outage, _ in node_outages):
             shape = site.inventory.hardware.get(entry.hardware or "")
             gpus = Counter(entry.gpus)
             more = Counter({CPUS: shape.job_cpus if shape else 0, "nodes": 1})
         else:
-            gpus = Counter(device.gpu for device in {device for _, devices in found for device in devices})
+            gpus = Counter(device.gpu for device in {device for _, devices in node_outages for device in devices})
             more = Counter()
         lost[expanded.name] = gpus + more + Counter({ANY: gpus.total()})
     return lost
