@@ -198,7 +198,7 @@ def serving(folder: Path, user: str = "root") -> Iterator[Server]:
         # only this ends an accept that waits; later, it would accept connections of another test that has its number
         with contextlib.suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
-        server.join(10)
+        server.join()
         listener.close()
         for process in node.processes:
             if process.poll() is None:
