@@ -14,7 +14,7 @@ from pathlib import Path
 from gpupool.errors import GpupoolError
 from suite import changed, leftovers, report
 from suite.idle import busy
-from suite.layers import LAYERS, Layer
+from suite.layers import FULL, LAYERS, Layer
 from suite.run import Run, layer_work, preparations, say
 
 BUILD = Path("build")
@@ -28,6 +28,8 @@ def main() -> int:
             for name in leftovers.remove_all():
                 say(f"removed {name}")
         return 0
+    if asked.full:
+        os.environ[FULL] = "1"
     layers = [layer for layer in LAYERS if layer.name in (asked.layers or [known.name for known in LAYERS])]
     if asked.changed:
         layers, message = changed.only(layers, asked.since)
@@ -73,6 +75,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=", ".join(names))
     parser.add_argument("--changed", action="store_true", help="only the tests that changes since main can affect")
     parser.add_argument("--since", default="main", metavar="COMMIT", help="with --changed: since this commit")
+    parser.add_argument("--full", action="store_true", help="also the long forms of tests, of which others are samples")
     parser.add_argument("--clean", action="store_true", help="remove all that tests ever made, and run none")
     asked = parser.parse_args()
     if unknown := [name for name in asked.layers if name not in names]:

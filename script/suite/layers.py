@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+FULL = "GPUPOOL_TEST_FULL"  # the environment variable by which tests know that their long forms run
 WORKERS = 6  # of the rehearsals: they mostly wait for Slurm, and more of them would only wait for each other
 
 

@@ -1,8 +1,8 @@
 """Daemons run with the settings of the inventory, whatever an admin had them load: their files alone do not show it."""
 
-import os
 from dataclasses import dataclass
 
+import full
 import pytest
 from pace import until
 
@@ -10,8 +10,6 @@ from tests.testbed.cluster import Testbed, gpupool
 
 SLURM_CONF = "/etc/slurm/slurm.conf"
 UNITS = "/etc/systemd/system"
-#: The longer form of a test; the suite runs a sample.
-FULL = bool(os.environ.get("GPUPOOL_TEST_FULL"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def spoil(testbed: Testbed, daemon: Daemon, back: bool) -> str:
     "back",
     [
         pytest.param(True, id="put back"),
-        pytest.param(False, id="left", marks=pytest.mark.skipif(not FULL, reason="only with GPUPOOL_TEST_FULL=1")),
+        pytest.param(False, id="left", marks=full.only),
     ],
 )
 def test_what_a_daemon_has_loaded_is_what_the_inventory_says_after_an_apply(idle: Testbed, back: bool) -> None:

@@ -14,10 +14,12 @@ import pytest
 from pace import until
 from suite import leftovers, report
 from suite.idle import Idle
-from suite.layers import Layer
+from suite.layers import FULL, Layer
 from suite.run import Run, Work, layer_work
 
 from gpupool.errors import GpupoolError
+
+ROOT = Path(__file__).parents[3]
 
 
 def shell(text: str) -> tuple[tuple[str, ...], ...]:
@@ -137,6 +139,16 @@ def test_the_report_adds_up_the_time_of_tests_and_fixtures(tmp_path: Path) -> No
         text = report.table(known)
         assert [line.split()[:3] for line in text.splitlines() if line.startswith("unit ")] == [["unit", "2", "2"]]
         (tmp_path / "unit.json").unlink()
+
+
+@pytest.mark.parametrize("value", ["", "1"])
+def test_long_forms_of_tests_run_only_with_the_option_full(tmp_path: Path, value: str) -> None:
+    (tmp_path / "test_it.py").write_text("import full\n@full.only\ndef test_long(): open('ran', 'w')\n")
+    folders = os.pathsep.join(str(ROOT / name) for name in ("tests/shared", "script"))
+    env = {**os.environ, FULL: value, "PYTHONPATH": folders}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "ran").exists() == bool(value)
 
 
 def test_the_report_ends_with_the_failures_of_each_layer(tmp_path: Path) -> None:
