@@ -36,7 +36,8 @@ def _tree(entities: Mapping[str, Any]) -> Iterator[str]:
         inside.setdefault(fields["parent"], []).append(_association("Account", name, fields))
     leads: dict[str, list[str]] = {}
     for account, fields in accounts.items():
-        for user in fields["coordinators"]:
+        # In accounts that another system manages, too, the fields without a value are missing.
+        for user in fields.get("coordinators", ()):
             leads.setdefault(user, []).append(account)
     for name, fields in users.items():
         own = {"default_account": fields["default_account"], "Coordinator": leads.get(name, [])}

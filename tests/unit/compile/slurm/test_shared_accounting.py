@@ -8,6 +8,7 @@ from submitted import Plugin
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.sacctmgr import written
 from gpupool.compile.slurm.submit import job_submit_lua
 
 OPEN = ("contributed_gpus: 6}", "contributed_gpus: 6, exact: false}")
@@ -43,6 +44,13 @@ def test_in_a_shared_cluster_no_limit_is_cleared(tmp_path: Path) -> None:
     assert wanted["exact"] is False
     assert wanted["accounts"]["red"] == {"parent": "root", "GrpTRES": {"gres/gpu": 10}}
     assert wanted["qos"]["normal"] == {"Priority": 0, "Flags": ["DenyOnLimit"]}
+
+
+def test_entities_of_a_shared_cluster_are_written_without_unset_fields(tmp_path: Path) -> None:
+    lead = ("account: red}", "account: red, coordinator: true}")
+    text = written(entities(small(tmp_path, WHOLE, NAMED, lead)))
+    assert "Account - 'red':GrpTRES='gres/gpu=10'\n" in text
+    assert "User - 'ann':DefaultAccount='red':Coordinator='red':" in text
 
 
 def test_jobs_of_other_systems_accounts_are_accepted(tmp_path: Path) -> None:
