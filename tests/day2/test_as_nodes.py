@@ -103,5 +103,5 @@ def test_every_command_reaches_the_nodes(testbed: Testbed, home: Path) -> None:
     assert len(re.findall(r" apply ", reached("log"))) == 2
     testbed.out("gpu-1", "rm /etc/apt/apt.conf.d/90gpupool-reboot")
     assert "gpu-1: done" in reached("maintain", "--nodes", "gpu-1", "--yes")
-    testbed.out("ctl", "systemctl start gpupool-backup")
+    testbed.out("ctl", "systemctl start gpupool-backup || { journalctl -o cat -n 20 -u gpupool-backup >&2; false; }")
     assert "the backups can be restored" in reached("restore", "--drill")

@@ -15,6 +15,8 @@ from .places import Backup, Failed, Writing, backups
 
 DATABASE = "slurm_acct_db"
 _END = b"-- Dump completed"
+#: slurmctld writes its whole state every 300 s (PERIODIC_CHECKPOINT in its source), and changes within 5 s.
+_FIRST_SAVE = 330
 _DUMP = (
     *("mariadb-dump", "--single-transaction", "--quick", "--routines", "--hex-blob"),
     *("--default-character-set=utf8mb4", DATABASE),
@@ -51,9 +53,18 @@ def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backu
 
 
 def state(folder: Path, state: Path) -> Backup:
-    """Back up slurmctld's state. slurmctld replaces whole files, so each is consistent; removed ones are left out."""
-    if not (state / "job_state").exists():
-        raise Failed(f"{state}/job_state does not exist: slurmctld has never run with this state")
+    """Back up slurmctld's state. slurmctld replaces whole files, so each is consistent; removed ones are left out.
+
+    A slurmctld that has just begun this state has not saved its jobs yet: the backup waits until it has.
+    """
+    jobs, wait = state / "job_state", _FIRST_SAVE
+    while not jobs.exists():
+        if not (state / "clustername").exists():
+            raise Failed(f"{jobs} does not exist: slurmctld has never run with this state")
+        if wait <= 0:
+            raise Failed(f"{jobs} does not exist, and slurmctld has not saved it for {_FIRST_SAVE} s: does it run?")
+        time.sleep(1)
+        wait -= 1
     now = time.time()
     size = sum(_size(path) for path in _files(state))
     with Writing(folder, "state", now, _expected(folder, "state", size)) as file:

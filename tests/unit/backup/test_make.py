@@ -67,6 +67,34 @@ def test_without_a_state_no_backup_is_made(tmp_path: Path, to: Path) -> None:
         make.state(to, tmp_path / "none")
 
 
+def test_the_backup_waits_for_a_new_slurmctld_to_save_its_jobs(
+    state: Path, to: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (state / "clustername").write_text("example")
+    (state / "job_state").rename(state / "later")
+    seconds = []
+
+    def sleep(second: float) -> None:
+        seconds.append(second)
+        if len(seconds) == 300:
+            (state / "later").rename(state / "job_state")
+
+    monkeypatch.setattr(make.time, "sleep", sleep)
+    assert make.state(to, state).is_good()
+    assert len(seconds) == 300
+
+
+def test_a_slurmctld_that_never_saves_its_jobs_has_no_backup(
+    state: Path, to: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (state / "clustername").write_text("example")
+    (state / "job_state").unlink()
+    monkeypatch.setattr(make.time, "sleep", lambda second: None)
+    with pytest.raises(Failed, match="does it run"):
+        make.state(to, state)
+    assert list(to.iterdir()) == []
+
+
 def programs(folder: Path, dump: str) -> Path:
     """Create fake commands of MariaDB and slurmdbd; the real ones run in tests/testbed."""
     folder.mkdir()
