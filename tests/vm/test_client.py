@@ -154,8 +154,13 @@ def test_df_shows_the_mounts_after_a_boot_without_an_access(stores: Stores) -> N
     def shown() -> list[str]:
         return sorted(stores.out(CLIENT, "df --output=target | grep -E '^/coc' || true").split())
 
+    def units() -> str:
+        return stores.out(
+            CLIENT, "systemctl list-units -a 'coc-*'; journalctl -b -o short-monotonic -u 'coc-*' | tail -n 40"
+        )
+
     # on a busy machine, they are mounted some seconds apart
-    until(lambda: shown() == mounts, "df shows all mounts", lambda: str(shown()))
+    until(lambda: shown() == mounts, "df shows all mounts", units)
     assert stores.out(CLIENT, "systemctl --failed --plain --no-legend") == ""
 
 
