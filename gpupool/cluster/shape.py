@@ -1,20 +1,17 @@
 """Convert plain data to a typed Inventory; data that does not fit the schema becomes complaints."""
 
 import copy
-import types
-import typing
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.guessed import hint
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import in_words
-
-_FEW = 16  # keys that a hint can name
 
 
 def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
@@ -79,10 +76,7 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
     value, context = item["input"], item.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            key = str(path[-1])
-            near = misspelt(key, _keys_at(path[:-1]))
-            hint = f"did you mean {near[0]}?" if near else _has(path[:-1])
-            return Complaint(path, "unknown key", hint)
+            return Complaint(path, "unknown key", hint(path))
         case "missing":
             return Complaint(path, "is missing", missing=True)
         case "literal_error":
@@ -92,8 +86,8 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
         case "value_error":
             return Complaint(path, str(context["error"]))
         case "string_type":
-            hint = "put it in quotes" if isinstance(value, int | float) else None
-            return Complaint(path, f"must be a string, not {quoted(value)}", hint)
+            quotes = "put it in quotes" if isinstance(value, int | float) else None
+            return Complaint(path, f"must be a string, not {quoted(value)}", quotes)
         case "int_type" | "int_parsing" | "float_type" | "finite_number":
             return Complaint(path, f"must be a number, not {quoted(value)}")
         case "greater_than_equal":
@@ -114,41 +108,5 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             return Complaint(path, str(item["msg"][0]).lower() + str(item["msg"][1:]))
 
 
-def _has(path: Path) -> str | None:
-    """Return a hint with the keys of a mapping, if they are few."""
-    keys = [key for key in _keys_at(path) if key not in ("src", "inferred")]
-    of = next((step for step in reversed(path) if isinstance(step, str)), "an inventory")
-    return f"{of} has {', '.join(keys)}" if 0 < len(keys) <= _FEW else None
-
-
 def _expected(context: dict[str, Any]) -> list[str]:
     return [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
-
-
-def _keys_at(path: Path) -> list[str]:
-    """Return the keys that the schema has at a path."""
-    here: Any = Inventory
-    for step in path:
-        model = _model_in(here)
-        if model is None:
-            args = [a for a in typing.get_args(here) if a is not Ellipsis]
-            here = args[-1] if args else None
-        else:
-            fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
-            here = fields.get(str(step))
-        here = _without_none(here)
-    model = _model_in(here)
-    return [field.alias or name for name, field in model.model_fields.items()] if model else []
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    is_model = isinstance(annotation, type) and not typing.get_origin(annotation) and issubclass(annotation, BaseModel)
-    return annotation if is_model else None
-
-
-def _without_none(annotation: Any) -> Any:
-    if typing.get_origin(annotation) is typing.Annotated:
-        return _without_none(typing.get_args(annotation)[0])
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return next((a for a in typing.get_args(annotation) if a is not type(None)), None)
-    return annotation
