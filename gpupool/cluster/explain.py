@@ -166,7 +166,7 @@ def _entry(
 
 
 _SIZES = ("memory", "mem", "capacity")
-_TIMES = ("max_time", "grace", "wall")
+_TIMES = ("max_time", "max_wall", "grace", "wall")
 
 
 def _shown(key: str, value: Any) -> str:
@@ -174,6 +174,8 @@ def _shown(key: str, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int) and key in _SIZES:
         return format_size(value)
+    if value is None and key in _TIMES:
+        return "infinite"
     if isinstance(value, int) and key in _TIMES:
         return format_duration(value)
     if isinstance(value, Mapping):

@@ -11,7 +11,9 @@ from gpupool.cluster.quote import quoted
 from gpupool.slurm import times
 
 # At most twelve digits: Slurm counts in 64 bits, and no size needs more.
-_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGTP])")
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([MGTP])(?:i?B)?")
+_MIB_ALONE = re.compile(r"[0-9]{1,12}")
+_ENDLESS = ("infinite", "unlimited", "INFINITE", "UNLIMITED")  # Slurm's words
 _DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for unit in "wdhms"))
 # Slurm's own forms (gpupool.slurm.times) that are unambiguous: no bare number, no minutes:seconds.
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
@@ -24,7 +26,7 @@ _LONGEST = 5200 * _SECONDS["w"]
 
 
 def parse_size(text: Any) -> int:
-    """Return a size such as `384G` (binary units M, G, T, P) in MiB; ValueError if it is not one."""
+    """Return a size in MiB: `384G`, `384GB` or `384 GiB`, with binary units. ValueError if it is not one."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"{quoted(text)} is not a size; write a number and M, G, T or P, such as 384G")
@@ -32,6 +34,17 @@ def parse_size(text: Any) -> int:
     if mib > _LARGEST:
         raise ValueError(f"{text!r} is too large; the maximum is {format_size(_LARGEST)}")
     return mib
+
+
+def parse_slurm_memory(text: Any) -> int:
+    """Return a size in MiB; a number without a unit is one in MiB already, as `slurmd -C` prints it."""
+    is_number = isinstance(text, int) and not isinstance(text, bool)
+    return parse_size(f"{text}M" if is_number or (isinstance(text, str) and _MIB_ALONE.fullmatch(text)) else text)
+
+
+def parse_maximum(text: Any) -> Any:
+    """Return None for Slurm's words for no limit (`infinite`, `unlimited`), and any other value as it is."""
+    return None if isinstance(text, str) and text in _ENDLESS else text
 
 
 def parse_duration(text: Any) -> int:
@@ -97,13 +110,24 @@ def format_duration(seconds: int) -> str:
     return f"{seconds}s"
 
 
-Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": "string", "pattern": f"^{_SIZE.pattern}$"})]
-Duration = Annotated[
+_OF_SIZE = {"type": "string", "pattern": f"^{_SIZE.pattern}$"}
+_OF_DURATION = {"type": "string", "pattern": f"^({_DURATION.pattern}|{_CLOCK.pattern})$"}
+_OF_ENDLESS = {"type": "string", "pattern": f"^({'|'.join(_ENDLESS)})$"}
+
+Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_OF_SIZE)]
+SlurmMemory = Annotated[
     int,
-    BeforeValidator(parse_duration),
-    WithJsonSchema({"type": "string", "pattern": f"^({_DURATION.pattern}|{_CLOCK.pattern})$"}),
+    BeforeValidator(parse_slurm_memory),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}, _OF_SIZE]}),
 ]
+Duration = Annotated[int, BeforeValidator(parse_duration), WithJsonSchema(_OF_DURATION)]
 Span = Annotated[Duration, AfterValidator(_lasting)]
+#: A time limit, or None if there is no limit.
+Maximum = Annotated[
+    Span | None,
+    BeforeValidator(parse_maximum),
+    WithJsonSchema({"anyOf": [_OF_DURATION, _OF_ENDLESS, {"type": "null"}]}),
+]
 Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]
 Moment = Annotated[
     datetime, BeforeValidator(parse_moment), WithJsonSchema({"type": "string", "pattern": f"^{_MOMENT.pattern}$"})

@@ -19,7 +19,7 @@ from gpupool.cluster.schema.base import (
     one_line,
 )
 from gpupool.cluster.schema.parameters import Parameters
-from gpupool.cluster.units import Day, Duration, Size, Span
+from gpupool.cluster.units import Day, Duration, Maximum, Size, Span
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -192,7 +192,7 @@ class Qos(SourcedEntry):
         (), description="Other QoS; if these users' jobs request one of them, they get this QoS instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
-    max_wall: Span | None = None
+    max_wall: Maximum = None
     over_limit: OverLimit | None = Field(
         None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
     )
@@ -220,7 +220,7 @@ class Partition(SourcedEntry):
     name: Word
     for_each: AccountKind | None = None
     nodes: Nodes
-    max_time: Span | None = None
+    max_time: Maximum = Field(None, description="Maximum run time of a job; infinite, the default: no limit.")
     default_time: Span | None = Field(
         None, description="Time limit of jobs without --time; default: scheduler.default_time, else max_time."
     )

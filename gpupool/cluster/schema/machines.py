@@ -20,7 +20,7 @@ from gpupool.cluster.schema.base import (
     spelt,
 )
 from gpupool.cluster.schema.parameters import Parameters
-from gpupool.cluster.units import Duration, Size
+from gpupool.cluster.units import Duration, Size, SlurmMemory
 
 MigProfile = Annotated[
     str, spelt(r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$", "write a profile as nvidia-smi prints it: 1g.10gb")
@@ -111,8 +111,8 @@ class Hardware(SourcedEntry):
     memory: Size | None = Field(
         None, description="Nominal memory. RealMemory is this less slurm.memory_reserve, unless real_memory is set."
     )
-    real_memory: Size | None = Field(
-        None, description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node: 515000M."
+    real_memory: SlurmMemory | None = Field(
+        None, description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node, in MiB: 515283."
     )
     gpu_slots: Count | None = Field(None, description="Maximum GPUs of a node; used only to check the inventory.")
     cpus_kept_per_gpu: Count = Field(

@@ -1,10 +1,23 @@
 """Sizes and durations, and their form in Slurm."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import re
+from typing import Any
 
-from gpupool.cluster.units import format_duration, format_size, parse_duration, parse_size
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from gpupool.cluster.units import (
+    Maximum,
+    Size,
+    SlurmMemory,
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_size,
+    parse_slurm_memory,
+)
 
 
 @given(st.integers(0, 10**12))
@@ -28,10 +41,59 @@ def test_any_other_value_is_refused_with_the_expected_form(value: object) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "mib"), [("384G", 393216), ("1.5T", 1572864), ("1.5P", 1610612736), ("10000M", 10000), ("0M", 0)]
+    ("text", "mib"),
+    [
+        *[("384G", 393216), ("1.5T", 1572864), ("1.5P", 1610612736), ("10000M", 10000), ("0M", 0)],
+        *[("479GB", 490496), ("479 GiB", 490496), ("6.4TB", 6710886), ("2 T", 2097152)],
+    ],
 )
 def test_sizes_are_read(text: str, mib: int) -> None:
     assert parse_size(text) == mib
+
+
+@pytest.mark.parametrize("text", ["479", "479gb", "479 K", "479  GB", "GB", "479GBs", 479])
+def test_other_sizes_are_refused(text: object) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(("value", "mib"), [(515283, 515283), ("515283", 515283), ("503G", 515072)])
+def test_memory_is_read_as_slurmd_prints_it(value: object, mib: int) -> None:
+    assert parse_slurm_memory(value) == mib
+
+
+@pytest.mark.parametrize("value", [True, -1, 1.5, "", "1e6", None])
+def test_other_memory_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        parse_slurm_memory(value)
+
+
+@pytest.mark.parametrize("word", ["infinite", "unlimited", "UNLIMITED"])
+def test_slurms_words_for_no_limit_are_read(word: str) -> None:
+    assert TypeAdapter(Maximum).validate_python(word) is None
+
+
+@given(st.one_of(st.integers(-5, 10**6), st.from_regex(r"[0-9.]{1,3} ?[KMGTm]?i?[Bb]?|[a-zU]{1,9}|[0-9]{1,2}[hdx]?")))
+@example(value="infinite")
+def test_editors_accept_what_check_accepts(value: object) -> None:
+    """The JSON Schema of a unit and its validator agree."""
+    units: tuple[Any, ...] = (Size, SlurmMemory, Maximum)
+    for unit in units:
+        adapter = TypeAdapter[Any](unit)
+        try:
+            adapter.validate_python(value)
+            accepted = True
+        except ValidationError as error:
+            accepted = "must be longer" in str(error)
+        assert _fits(adapter.json_schema(), value) == accepted, (unit, value)
+
+
+def _fits(schema: dict[str, Any], value: object) -> bool:
+    if "anyOf" in schema:
+        return any(_fits(each, value) for each in schema["anyOf"])
+    if schema["type"] == "integer":
+        return isinstance(value, int) and value >= schema.get("minimum", value)
+    return schema["type"] == "string" and isinstance(value, str) and bool(re.search(schema["pattern"], value))
 
 
 @pytest.mark.parametrize(
