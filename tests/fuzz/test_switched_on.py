@@ -15,7 +15,7 @@ from gpupool.compile.slurm.sacctmgr import written
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 _OFF = re.compile(r"^ *#(?=\S)")
-# What check accepts of the example below, at least: if fewer were rendered, this test would show little.
+# The fewest keys of the example below that check may accept: with fewer, this test would show little.
 _LEAST = 80
 
 
