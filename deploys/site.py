@@ -52,11 +52,13 @@ is_first_controller = node == cluster.controllers[0]
 
 slurm.refuse_to_begin_anew(cluster, node)
 slurm.refuse_other_release(cluster, node)
+slurm.refuse_another_number(cluster, node)
 slurm.refuse_to_end_jobs(cluster, node)
 slurm.refuse_to_change_alone(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
 repositories.apply(cluster, node)
+slurm.have_user(cluster, node)
 base.install(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)

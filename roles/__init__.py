@@ -40,3 +40,8 @@ def is_first_controller(cluster: Cluster, node: Node) -> bool:
 def is_controller(cluster: Cluster, node: Node) -> bool:
     """Apply on the controller and on its backups."""
     return node.has("controller", "backup-controller")
+
+
+def follows_controller(cluster: Cluster, node: Node) -> bool:
+    """Apply on all nodes with a part of Slurm except the first controller."""
+    return node.runs_slurm and not is_first_controller(cluster, node)

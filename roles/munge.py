@@ -3,17 +3,12 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, munge, service
-from gpupool.roles import is_first_controller, where
+from gpupool.roles import follows_controller, is_first_controller, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
     """On all nodes with a part of Slurm."""
     return node.runs_slurm
-
-
-def copies_key(cluster: Cluster, node: Node) -> bool:
-    """On all nodes with a part of Slurm except the first controller."""
-    return applies(cluster, node) and not is_first_controller(cluster, node)
 
 
 @where(is_first_controller)
@@ -23,7 +18,7 @@ def create_key(cluster: Cluster, node: Node) -> None:
     _run(cluster, node)
 
 
-@where(copies_key)
+@where(follows_controller)
 def copy_key(cluster: Cluster, node: Node) -> None:
     """Copy the controller's key to all other nodes, and start munge."""
     munge.key(name="Munge key", source=cluster.controllers[0].name)

@@ -5,8 +5,8 @@ from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
-from gpupool.operations import files, other_hosts, remains, slurm, slurm_version, trial
-from gpupool.roles import is_controller, where
+from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, slurm_version, trial
+from gpupool.roles import follows_controller, is_controller, where
 from gpupool.slurm.releases import takes_over_from
 from gpupool.wanted import SlurmNode
 
@@ -21,6 +21,20 @@ def refuse_other_release(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
+
+
+@where(applies)
+def refuse_another_number(cluster: Cluster, node: Node) -> None:
+    """Refuse a node whose user slurm has another uid than the first controller's, before any change."""
+    first = cluster.controllers[0]
+    source = None if node == first else first.name
+    slurm_user.refuse_another_number(name="Number of the user slurm", source=source)
+
+
+@where(follows_controller)
+def have_user(cluster: Cluster, node: Node) -> None:
+    """Create the user slurm with the first controller's uid, before packages create it with their own."""
+    slurm_user.present(name="User slurm", source=cluster.controllers[0].name)
 
 
 def keeps_cluster(cluster: Cluster, node: Node) -> bool:

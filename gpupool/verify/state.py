@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm.user import other_number
 from gpupool.verify import links
 from gpupool.verify.survey import Seen
 
@@ -62,11 +63,7 @@ class ClusterState:
         own, wanted = self.of(node).slurm, self.central.slurm
         if own is None or wanted is None or own == wanted:
             return ""
-        return (
-            f"the user slurm is uid {own[0]}, gid {own[1]} here, and uid {wanted[0]}, gid {wanted[1]} on {self.first}, "
-            f"which Slurm refuses (with its daemons stopped: `groupmod -g {wanted[1]} slurm; usermod -u {wanted[0]} "
-            f"-g {wanted[1]} slurm`, and `chown` of its files)"
-        )
+        return other_number(own, wanted, self.first)
 
     def blocked(self, node: Node, daemon: str) -> str:
         """Return the fault of another check that keeps a daemon of Slurm from answering this node; "" if none."""

@@ -48,14 +48,14 @@ class Space:
 class Seen:
     """The state of a node.
 
-    `unreachable` is the reason if it did not answer; all other fields are then empty. `slurm` is (uid, gid) of the user
+    `unreachable` is the reason if it did not answer; all other fields are then empty. `slurm` is the uid of the user
     slurm. `files` are the sha256 of Slurm's files, by name. `dialled` are the results of its connections. `decodes` is
     unmunge's exit status for a credential of the first controller, `decoded` that of the controller for its credential.
     """
 
     unreachable: str = ""
     units: Mapping[str, UnitState] = field(default_factory=dict)
-    slurm: tuple[int, int] | None = None
+    slurm: int | None = None
     credential: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     spaces: Mapping[str, Space] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def _look(nodes: Nodes, node: Node) -> Seen:
     numbers = rows.get("I")
     return Seen(
         units={unit: UnitState(unit, keys, uptime) for unit, keys in shown.items()},
-        slurm=(int(numbers[0][1]), int(numbers[0][2])) if numbers else None,
+        slurm=int(numbers[0][1]) if numbers else None,
         credential=rows["C"][0][0] if "C" in rows else "",
         files={name: sha256 for sha256, name in rows.get("H", [])},
         spaces={path: Space(*map(int, counts)) for path, *counts in rows.get("F", [])},

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the state of a node in lines of a letter, a tab and values with tabs between:
-# U unit KEY=VALUE of systemd, W uptime in seconds, I user UID GID, C a credential of munge, H sha256 name (a file of
+# U unit KEY=VALUE of systemd, W uptime in seconds, I user UID, C a credential of munge, H sha256 name (a file of
 # Slurm's configuration that a daemon has loaded), F directory free_bytes size free_inodes inodes.
 # $1 the user, $2 folders of Slurm's configuration with blanks between, $3 directories that daemons write to with
 # blanks between, $4... units.
@@ -13,7 +13,7 @@ LC_ALL=C systemctl show -p "$shown" -- "$@" | units=$* awk '
   BEGIN { RS = ""; FS = "\n"; split(ENVIRON["units"], unit, " ") }
   { for (at = 1; at <= NF; at++) printf "U\t%s\t%s\n", unit[NR], $at }'
 printf 'W\t%s\n' "$(cut -d. -f1 /proc/uptime)"
-if uid=$(id -u "$user" 2>/dev/null); then printf 'I\t%s\t%s\t%s\n' "$user" "$uid" "$(id -g "$user")"; fi
+if uid=$(id -u "$user" 2>/dev/null); then printf 'I\t%s\t%s\n' "$user" "$uid"; fi
 if credential=$(timeout 10 munge -n 2>/dev/null); then printf 'C\t%s\n' "$credential"; fi
 for folder in $folders; do
   for file in "$folder"/*.conf; do

@@ -34,6 +34,7 @@ NOT_FORESEEN = {
     "restore.read_again: slurmctld is left alone:": "the step before has failed in the same run",
     "slurm.costs_no_jobs: and everything else is not changed: the": "a job was submitted after the plan",
     "slurm.require_accepted_by: is not changed:": "the first controller has failed in the same run",
+    "slurm_user.refuse_another_number: ": "it compares two nodes: test_slurm_user_between_hosts shows it in a plan",
     "slurm_upgrade.installed: package files have disappeared since the": "they were there in the step before",
     "zfs._working: ZFS does not work here:": "the same run may install ZFS",
 }
