@@ -38,6 +38,24 @@ class Target:
         return f"the nodes of {self.cluster.name}"
 
     @property
+    def outdated(self) -> tuple[str, ...]:
+        """The nodes of the testbed that do not fit the inventory until the next `testbed up`."""
+        if self.testbed is None:
+            return ()
+        from gpupool.testbed.fit import outdated
+
+        return outdated(self.cluster, self.testbed)
+
+    @property
+    def not_shown(self) -> tuple[str, ...]:
+        """The parts of the inventory of which the testbed shows no change."""
+        if self.testbed is None:
+            return ()
+        from gpupool.testbed.fit import not_shown
+
+        return not_shown(self.cluster)
+
+    @property
     def nodes(self) -> "tuple[Node, ...]":
         """The nodes to log in to, in inventory order."""
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
@@ -64,7 +82,8 @@ def find_target(inventory: Path, on: str = "auto") -> Target:
 def target_of(cluster: "Cluster", inventory: Path, on: str) -> Target:
     """Return the target that `on` names, of a loaded inventory.
 
-    `auto` is the testbed if this inventory has one on this machine, so that no command changes real nodes by mistake.
+    `auto` is the testbed if this inventory has one on this machine, so that no command changes real nodes by mistake;
+    for the same reason it is a TestbedError if the testbed was removed, or could not be started.
     Other values are `testbed`, `testbed:NAME` and `nodes`; else UsageError. TestbedError without a usable testbed.
     """
     kind, name = _parsed(on)
@@ -73,6 +92,11 @@ def target_of(cluster: "Cluster", inventory: Path, on: str) -> Target:
         if kind == "testbed":
             raise TestbedError(
                 f"no testbed of {inventory} on this machine: start one with `gpupool testbed up {inventory}`"
+            )
+        if kind == "auto" and state.was_tried(inventory):
+            raise TestbedError(
+                f"{inventory} has no testbed on this machine now, but had one or was to have one: start it with "
+                f"`gpupool testbed up {inventory}`, or use --on nodes for the real nodes"
             )
         admin = cluster.access.admin
         ssh = {"ssh_user": admin.user_on_nodes, "ssh_port": admin.port_on_nodes}

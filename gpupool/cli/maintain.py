@@ -67,9 +67,12 @@ def command(
     from gpupool.upkeep.controllers import locked_controllers
     from gpupool.upkeep.maintain import Maintenance
     from gpupool.upkeep.prepare import prepare
+    from gpupool.upkeep.reboot import ensure_can_reboot
     from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
     selected = chosen(runner.target, nodes)
+    if reboot:
+        ensure_can_reboot(runner.target.cluster, selected)
     options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
     with locked_controllers(runner) as (controller, hold):
         ready = prepare(controller, runner, selected, options)

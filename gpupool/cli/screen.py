@@ -31,7 +31,8 @@ OnOption = Annotated[
     str,
     typer.Option(
         "--on",
-        help="auto: the testbed of this inventory if there is one on this machine, else the nodes.",
+        envvar="GPUPOOL_ON",
+        help="auto: the testbed of this inventory if there is one on this machine, the nodes if there never was one.",
         metavar="auto|testbed[:NAME]|nodes",
         autocompletion=complete.on,
     ),

@@ -4,15 +4,19 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli import complete
-from gpupool.cli.screen import Inventory, Json, print_json
+from gpupool.cli.screen import Inventory, Json, ensure_confirmable, print_json, stderr
+from gpupool.errors import GpupoolError
 from gpupool.terminal import Screen, styled
 from gpupool.testbed import look, state
 from gpupool.testbed.spec import Spec
+
+if TYPE_CHECKING:
+    from gpupool.testbed.loss import Loss
 
 Tell = Callable[[str], None]
 app = typer.Typer(
@@ -69,15 +73,25 @@ def up(
             autocompletion=complete.nodes,
         ),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before recreating nodes, or taking another's testbed over.")
+    ] = False,
     prefix: Prefix = "gpupool",
     as_json: Json = False,
 ) -> None:
-    """Start the nodes of the testbed, and create missing ones. Can be repeated at any time."""
-    from gpupool.testbed import lifecycle
+    """Start the nodes of the testbed, and create missing ones. Can be repeated at any time.
 
+    Asks before it recreates nodes, with all of their files, or takes over the testbed of another inventory.
+    """
+    from gpupool.testbed import lifecycle
+    from gpupool.testbed.loss import losses
+
+    if inventory.exists():
+        state.note_tried(inventory)  # first, so that no command uses real nodes after a failed start
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
+    _ensure_agreed(losses(spec, inventory), spec, inventory, yes)
     screen = Screen(stderr=True)
     with _telling(screen) as tell:
         done = lifecycle.up(spec, inventory=inventory, tell=tell)
@@ -107,6 +121,7 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
     from gpupool.testbed import lifecycle
 
     testbed = state.find(inventory, name=name, prefix=prefix)
+    state.note_tried(inventory)  # the testbed may be older than such notes
     with _telling(Screen(stderr=True)) as tell:
         tell(f"removing {testbed.id}")
         removed = lifecycle.down(testbed.id)
@@ -152,6 +167,26 @@ def ssh(
     testbed = state.find(inventory, name=name, prefix=prefix)
     line = look.ssh_command(testbed, node, user, command or ())
     os.execvp(line[0], line)
+
+
+def _ensure_agreed(loss: "Loss", spec: Spec, inventory: Path, yes: bool) -> None:
+    """Print the losses of an `up`, and ask for agreement unless `--yes` is given; GpupoolError without it."""
+    if not loss:
+        return
+    if loss.inventory:
+        folder = inventory.resolve().name
+        beside = folder if folder != spec.name else f"{folder}-2"
+        stderr.print(
+            f"testbed {spec.name} is that of {loss.inventory}, which would lose it (for another testbed beside it: "
+            f"gpupool testbed up {inventory} --name {beside})"
+        )
+    if loss.nodes:
+        why = "their SSH key is not on this machine" if loss.keyless else "the inventory has changed"
+        data = f", and the accounting database on {', '.join(loss.databases)}" if loss.databases else ""
+        stderr.print(f"to be recreated, because {why}: {', '.join(loss.nodes)}; their jobs and files are lost{data}")
+    ensure_confirmable(yes, "testbed up takes or recreates existing nodes")
+    if not yes and not typer.confirm("Go on?", err=True):
+        raise GpupoolError("nothing was changed")
 
 
 def _telling(console: Screen) -> AbstractContextManager[Tell]:

@@ -45,6 +45,16 @@ class DeployRunner:
             self.screen.print(f"target: {self.target.where}", style="dim")
             for line in self.target.cluster.suspended:
                 self.screen.print(line, style="yellow")
+            if parts := self.target.not_shown:
+                self.screen.print(
+                    f"not shown by this testbed, which lacks the hardware: {'; '.join(parts)}", style="dim"
+                )
+            if names := self.target.outdated:
+                self.screen.print(
+                    f"{', '.join(names)}: the testbed is older than the inventory, and lacks its storage, GPUs, "
+                    f"addresses or images: run `gpupool testbed up {self.target.inventory}` first",
+                    style="yellow",
+                )
         return self
 
     def plan(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:

@@ -13,11 +13,17 @@ KEY_TYPE = "ed25519"
 KEY_EXCHANGE = "KexAlgorithms ^ecdh-sha2-nistp256"
 
 
+def key_in(folder: Path) -> Path | None:
+    """Return the path of the private key in this folder; None if it or its `.pub` file is missing."""
+    key = folder / "id_ed25519"
+    return key if key.exists() and public_path(key).exists() else None
+
+
 def ensure_key(folder: Path) -> Path:
     """Return the path of the private key in this folder, created on first use together with its `.pub` file."""
+    if existing := key_in(folder):
+        return existing
     key = folder / "id_ed25519"
-    if key.exists() and public_path(key).exists():
-        return key
     fresh = folder / "id_ed25519.new"
     for leftover in (fresh, public_path(fresh), key, public_path(key)):
         leftover.unlink(missing_ok=True)

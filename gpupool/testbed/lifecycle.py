@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, network, orders, vm
+from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, loss, network, orders, vm
 from gpupool.testbed import state as kept
 from gpupool.testbed.orders import Order
 from gpupool.testbed.parallel import parallel
@@ -44,6 +44,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
         vm.ensure_possible()
     network.exists(spec)  # a wrong network fails here, before images are built or the testbed's state is saved
     with kept.locked(spec.id) as folder:
+        had_key = keys.key_in(folder) is not None
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()
         wanted = orders.place(spec, folder, public_key, tell)
@@ -53,7 +54,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
         network.ensure_volumes(spec)
         warning = host.allow_inotify(len(spec.containers))
         tell("containers")
-        done = _settle(spec, wanted)
+        done = _settle(spec, wanted, had_key=had_key)
         tell("waiting until the nodes have booted")
         ready = booted.wait_until_ready(spec, folder, key)
         keys.write(Path(state.known_hosts), keys.known_hosts([(box, seen.host_key) for box, seen in ready]))
@@ -103,10 +104,11 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[st
         known_hosts=str(folder / "known_hosts"),
         ssh_config=str(folder / "ssh_config"),
         machines=[box.name for box in spec.machines],
+        shapes={box.name: wanted[box.name].shape for box in spec.containers},
     )
 
 
-def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
+def _settle(spec: Spec, wanted: dict[str, Order], *, had_key: bool) -> dict[str, tuple[str, ...]]:
     """Create, recreate, start or keep each container; return the names by action."""
     existing = look.standing(spec.id)
     _anchor(spec)
@@ -122,9 +124,8 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
         docker.run(["start", spec.part(box.name)])
 
     # Changed containers are removed before any is created: a node may get another's former address.
-    changed = [
-        box for box in spec.containers if box.name in existing and _is_changed(existing[box.name], wanted[box.name])
-    ]
+    shapes = {name: order.shape for name, order in wanted.items()}
+    changed = loss.changed(spec, existing, shapes if had_key else None)
     parallel(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
 
     def settle(box: Container) -> tuple[str, str]:
@@ -141,10 +142,6 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
         done[verb] = (*done.get(verb, ()), name)
     orphans = tuple(name for name in existing if name not in wanted)
     return {**done, **({"orphans": orphans} if orphans else {})}
-
-
-def _is_changed(existing: dict[str, Any], order: Order) -> bool:
-    return bool(existing["Config"]["Labels"].get(SHAPE_LABEL) != order.shape)
 
 
 def _anchor(spec: Spec) -> None:

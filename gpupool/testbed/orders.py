@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpupool.testbed import container, host, image, vm
 from gpupool.testbed.image import Tell
-from gpupool.testbed.spec import Spec
+from gpupool.testbed.spec import Container, Spec
 from gpupool.testbed.vm import image as vm_image
 
 
@@ -16,6 +16,11 @@ class Order:
     image: str
     shape: str
     create: list[str]
+
+
+def shape(spec: Spec, box: Container, folder: Path, public_key: str) -> str:
+    """Return the digest of a node's unchangeable properties, whatever it is made of; `folder` is the testbed's."""
+    return vm.shape(spec, box, folder, public_key) if box.machine else container.shape(spec, box)
 
 
 def place(spec: Spec, folder: Path, public_key: str, tell: Tell) -> dict[str, Order]:
@@ -29,12 +34,10 @@ def place(spec: Spec, folder: Path, public_key: str, tell: Tell) -> dict[str, Or
         create = container.create(
             spec, box, image=tag, cgroups=host.host_cgroups(), nameservers=servers, public_key=public_key
         )
-        made[box.name] = Order(tag, container.shape(spec, box), create)
+        made[box.name] = Order(tag, shape(spec, box, folder, public_key), create)
     if spec.machines:
         images = vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, tell)
         for box in spec.machines:
             create = vm.create(spec, box, images, folder, nameservers=servers, public_key=public_key)
-            made[box.name] = Order(
-                images.tags[frozenset(box.packages)], vm.shape(spec, box, folder, public_key), create
-            )
+            made[box.name] = Order(images.tags[frozenset(box.packages)], shape(spec, box, folder, public_key), create)
     return {box.name: made[box.name] for box in spec.containers}

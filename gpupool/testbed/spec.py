@@ -94,7 +94,7 @@ class Spec:
 
     def bare(self) -> "Spec":
         """Return the testbed without packages of nodes, except packages of other suites of Debian."""
-        return replace(self, containers=tuple(replace(box, packages=_of_other_suites(box)) for box in self.containers))
+        return replace(self, containers=tuple(replace(box, packages=of_other_suites(box)) for box in self.containers))
 
     @property
     def machines(self) -> tuple[Container, ...]:
@@ -107,7 +107,8 @@ class Spec:
         return str(ipaddress.ip_network(self.network)[-2])
 
 
-def _of_other_suites(box: Container) -> tuple[str, ...]:
+def of_other_suites(box: Container) -> tuple[str, ...]:
+    """Return the packages of other suites of Debian, as `NAME/SUITE`."""
     return tuple(package for package in box.packages if "/" in package)
 
 

@@ -1,6 +1,7 @@
 """The state of a testbed between commands: a folder with its key, its known hosts and one small JSON file."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -16,7 +17,10 @@ from gpupool.testbed import keys
 
 @dataclass(frozen=True)
 class State:
-    """A testbed after its last `up`; paths are absolute, `nodes` are addresses by name, `machines` virtual machines."""
+    """A testbed after its last `up`; paths are absolute, `nodes` are addresses by name, `machines` virtual machines.
+
+    `shapes` are digests of the nodes' properties that only another `up` can change.
+    """
 
     id: str
     name: str
@@ -33,6 +37,7 @@ class State:
     known_hosts: str
     ssh_config: str
     machines: list[str] = field(default_factory=list)
+    shapes: dict[str, str] = field(default_factory=dict)
 
 
 def folder(testbed: str) -> Path:
@@ -43,6 +48,22 @@ def folder(testbed: str) -> Path:
 def _root() -> Path:
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "gpupool" / "testbeds"
+
+
+def note_tried(inventory: Path) -> None:
+    """Record that someone wanted a testbed of this inventory; the record stays after `down`."""
+    note = _note(inventory)
+    note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    keys.write(note, f"{inventory.resolve()}\n")
+
+
+def was_tried(inventory: Path) -> bool:
+    """Return whether this inventory has had a testbed on this machine, or should have had one."""
+    return _note(inventory).exists()
+
+
+def _note(inventory: Path) -> Path:
+    return _root() / ".tried" / hashlib.sha256(str(inventory.resolve()).encode()).hexdigest()[:16]
 
 
 def every() -> list[State]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gpupool.cluster.model import Node
 from gpupool.reasons import Code
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.observer import Observer
@@ -211,9 +212,18 @@ class Maintenance:
             why = wants.get(progress.node.name) or boot.needs
             if why or (self._options.reboot and boot.at <= self._prepared.since):
                 progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
-                self._observer.step(progress.node.name, f"rebooting{f': {why}' if why else ''}")
+                self._observer.step(
+                    progress.node.name, f"rebooting{f': {why}' if why else ''}{self._hint(progress.node)}"
+                )
                 self._reboot(progress)
         self._accept([progress for progress in fine if progress.phase == "draining"])
+
+    def _hint(self, node: Node) -> str:
+        """Return what the admin has to do for the reboot of a container, which only stops."""
+        target = self._controller.target
+        if target.testbed is None or not target.cluster.drivers.contained(node.name):
+            return ""
+        return f" (a container stays off until `docker start {target.testbed.id}-{node.name}`)"
 
     def _reboot(self, progress: Progress) -> None:
         try:

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Node
-from gpupool.errors import GpupoolError
+from gpupool.cluster.model import Cluster, Node
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.shell import shell_file
 from gpupool.slurm.nodes import reason
@@ -22,6 +22,15 @@ class Boot:
 
     at: int
     needs: str = ""
+
+
+def ensure_can_reboot(cluster: Cluster, nodes: Sequence[Node]) -> None:
+    """Raise UsageError if some of these nodes are containers, which a reboot only stops."""
+    if boxes := [node.name for node in nodes if cluster.drivers.contained(node.name)]:
+        raise UsageError(
+            f"--reboot: {', '.join(boxes)}: a container of a testbed does not reboot (leave --reboot out, or start "
+            f"virtual machines: gpupool testbed up --vm {','.join(boxes)})"
+        )
 
 
 def boots(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, Boot | None]:

@@ -146,7 +146,7 @@ class Testbed:
 
 
 def up(inventory: Path, network: str) -> Testbed:
-    done = gpupool("testbed", "up", inventory, "--network", network)
+    done = gpupool("testbed", "up", inventory, "--network", network, "--yes")
     assert done.returncode == 0, done.stderr
     testbed = Testbed(inventory, find_target(inventory, "testbed"))
     done = testbed.apply()

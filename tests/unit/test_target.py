@@ -10,6 +10,9 @@ from inventories import INVENTORY, SMALL, copied
 
 from gpupool.errors import GpupoolError, InventoryError, TestbedError
 from gpupool.target import find_target, find_testbed
+from gpupool.testbed import state
+from gpupool.testbed.container import shape
+from gpupool.testbed.overlay import spec_of
 
 
 @pytest.fixture(autouse=True)
@@ -140,3 +143,35 @@ def test_tests_of_this_layer_see_no_testbed_of_the_developer(
     assert find_target(INVENTORY / "skynet").testbed
     monkeypatch.undo()
     assert find_target(INVENTORY / "skynet").testbed is None
+
+
+def test_no_command_turns_to_real_nodes_after_a_testbed(states: Path) -> None:
+    """Its testbed was removed, or could not be started."""
+    started(states)
+    state.note_tried(INVENTORY / "skynet")
+    assert find_target(INVENTORY / "skynet").testbed
+    state.forget("gpupool-skynet")
+    with pytest.raises(TestbedError, match=r"`gpupool testbed up .*skynet`, or use --on nodes for the real nodes"):
+        find_target(INVENTORY / "example" / ".." / "skynet")
+    assert find_target(INVENTORY / "skynet", "nodes").testbed is None
+    assert find_target(INVENTORY / "example").testbed is None, "another inventory"
+
+
+def test_an_unreadable_state_of_a_testbed_leads_to_no_real_node(states: Path) -> None:
+    (started(states) / "state.json").write_text("{")
+    state.note_tried(INVENTORY / "skynet")
+    with pytest.raises(TestbedError, match="--on nodes"):
+        find_target(INVENTORY / "skynet")
+
+
+def test_nodes_of_a_testbed_that_is_older_than_the_inventory_are_named(states: Path, tmp_path: Path) -> None:
+    """Apply cannot give a container another mount or GPU."""
+    site = copied(INVENTORY / "skynet", tmp_path / "site")
+    kept = started(states, inventory=str(site)) / "state.json"
+    assert find_target(site).outdated == (), "a testbed of an older version has no shapes"
+    spec = spec_of(find_target(site).cluster)
+    shapes = {box.name: shape(spec, box) for box in spec.containers if box.name != "sky2"}
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "shapes": shapes}))
+    assert find_target(site).outdated == ("sky2",)
+    copied(INVENTORY / "skynet", site, ("{name: marvin, address: 10.66.2.1,", "{name: marvin, address: 10.66.2.9,"))
+    assert find_target(site).outdated == ("sky2", "marvin")

@@ -2,9 +2,12 @@
 
 import pytest
 from fake_controller import FakeController
+from inventories import INVENTORY, cluster_at
 
+from gpupool.errors import UsageError
 from gpupool.remote.controller import RefusedError
-from gpupool.upkeep.reboot import Boot, boots, reboot
+from gpupool.testbed.overlay import stand_in
+from gpupool.upkeep.reboot import Boot, boots, ensure_can_reboot, reboot
 
 
 def test_a_node_has_the_time_of_its_boot_and_the_reason_for_a_reboot(fake: FakeController) -> None:
@@ -48,3 +51,12 @@ def test_a_connection_lost_in_the_reboot_is_no_failure_and_a_refusal_is_one(fake
     fake.refused["^systemctl"] = "Interactive authentication required"
     with pytest.raises(RefusedError, match="Interactive authentication required"):
         reboot(fake, fake.target.cluster.nodes["gpu-1"], "maintain")
+
+
+def test_containers_are_not_asked_to_reboot() -> None:
+    """They only stop; machines beside them reboot."""
+    cluster = stand_in(cluster_at(INVENTORY / "example"), cgroup="v2", machines=("rtx-01",))
+    machine, box = cluster.nodes["rtx-01"], cluster.nodes["a40-01"]
+    ensure_can_reboot(cluster, [machine])
+    with pytest.raises(UsageError, match=r"a40-01: a container of a testbed does not reboot .*--vm a40-01"):
+        ensure_can_reboot(cluster, [machine, box])
