@@ -8,7 +8,7 @@ from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
-from gpupool.operations import files, names, overrides, packages, service, slurm
+from gpupool.operations import daemon_trials, files, names, overrides, packages, service, slurm
 from gpupool.roles import everywhere
 
 applies = everywhere
@@ -33,6 +33,11 @@ def install(cluster: Cluster, node: Node) -> None:
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
         service.running(name="Time", unit="systemd-timesyncd")
+
+
+def try_files(cluster: Cluster, node: Node) -> None:
+    """In a plan, have daemons try the files of all roles before this step; an apply has each tried before it is put."""
+    daemon_trials.tried(name="Trial of files")
 
 
 def check_settings(cluster: Cluster, node: Node) -> None:

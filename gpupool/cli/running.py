@@ -82,9 +82,12 @@ def _count_changes(console: Screen, report: Report) -> None:
 def show(console: Screen, report: Report, *, diffs: bool) -> None:
     """Print changes, warnings, and one line for each node that failed."""
     _show_changes(console, report, diffs=diffs)
+    nodes_by_note: dict[str, list[str]] = {}
     for name, host in report.hosts.items():
         for text in host.notes:
-            console.print(styled((name, "bold"), ": ", text))
+            nodes_by_note.setdefault(text, []).append(name)
+    for text, names in nodes_by_note.items():
+        console.print(styled((shortened(names), "bold"), ": ", text))
     for name, why in report.failures.items():
         console.print(styled((name, "red"), ": ", why))
 

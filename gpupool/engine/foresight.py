@@ -104,6 +104,8 @@ def _refusal(host_runs: HostRuns, refusals: dict[HostRun, tuple[str, Reason]], h
             try:
                 host_runs.state.foresee(host_run.host, op_hash)
             except RefusedInPlanError as refused:
+                if refused.reason.code is Code.WAITS:
+                    continue
                 if refused.reason.code is Code.REFUSED:
                     refusals[host_run] = f"{host_runs.state.name(host_run.host, op_hash)}: {refused}", refused.reason
                 break

@@ -32,8 +32,8 @@ class Trial(Fact[Tried]):
     def command(self, check: list[str], texts: Mapping[str, str]) -> StringCommand:
         """Ask for the trial of files that `fits` accepts; the node's own files are not changed."""
         *_, script, _, argument = check
-        packed = [word for path, text in texts.items() for word in (posixpath.basename(path), _packed(text))]
-        return ask(_LOOK, posixpath.dirname(next(iter(texts))), _SUFFIX, script, argument, *packed, limit=_LIMIT)
+        files = [word for path, text in texts.items() for word in (posixpath.basename(path), packed(text))]
+        return ask(_LOOK, posixpath.dirname(next(iter(texts))), _SUFFIX, script, argument, *files, limit=_LIMIT)
 
     def read(self, lines: list[str]) -> Tried:
         """Read the answer."""
@@ -44,11 +44,14 @@ class Trial(Fact[Tried]):
 
 def fits(texts: Mapping[str, str]) -> bool:
     """Return whether these files, by path, can be tried: they are in one folder, and not too large for one command."""
-    return (
-        len({posixpath.dirname(path) for path in texts}) == 1
-        and sum(len(_packed(text)) for text in texts.values()) <= _MOST
-    )
+    return len({posixpath.dirname(path) for path in texts}) == 1 and small(texts)
 
 
-def _packed(text: str) -> str:
+def small(texts: Mapping[str, str]) -> bool:
+    """Return whether these files, by path, are not too large for one command."""
+    return sum(len(packed(text)) for text in texts.values()) <= _MOST
+
+
+def packed(text: str) -> str:
+    """Return a text as one short word of a command, for `base64 -d | gzip -d`."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

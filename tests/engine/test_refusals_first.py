@@ -87,6 +87,17 @@ def test_a_failure_that_is_no_refusal_stops_its_host_alone(reason: Reason) -> No
     assert changes(report, "b")[0] == "first"
 
 
+def test_a_refusal_behind_an_operation_that_waits_for_an_admin_changes_no_host() -> None:
+    def deploy() -> None:
+        server.shell(name="first", commands=["true"])
+        refused(name="second", reason=WAITS)
+        refused(name="third", reason=REFUSED)
+
+    report = applied(deploy)
+    assert report.failures["b"] == "third: it is in use"
+    assert {name: changes(report, name) for name in "ab"} == {"a": [], "b": []}
+
+
 def test_an_error_in_a_question_is_left_to_the_execution() -> None:
     report = applied(lambda: works_only_in_a_run(name="step"))
     assert ([changes(report, name) for name in "ab"], report.ok) == ([["step"], ["step"]], True)

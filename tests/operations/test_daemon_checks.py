@@ -1,4 +1,7 @@
-"""New files of daemons are tested by the daemon's own check, with the existing files; an old file stays."""
+"""New files of daemons are tested by the daemon's own check, with the existing files; an old file stays.
+
+A plan, which has the files on this machine only, gets the same answer.
+"""
 
 import os
 import shutil
@@ -7,7 +10,10 @@ from pathlib import Path
 
 import pytest
 import stand_ins
+from real_shell import fact_here
 
+from gpupool.facts.daemon_trials import DaemonTrials
+from gpupool.facts.trial import Tried
 from gpupool.operations import daemon_checks
 from gpupool.operations.daemon_checks import checks
 
@@ -63,7 +69,10 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
-    """Write a new file beside its destination, test it, and return the exit status and the messages."""
+    """Write a new file beside its destination, test it, and return the exit status and the messages.
+
+    A plan asks the same, without a file on the node. It makes no folder of sshd, and tries nothing without it.
+    """
     place = etc / path
     place.parent.mkdir(exist_ok=True)
     place.with_name(place.name + NEW).write_text(text)
@@ -71,18 +80,28 @@ def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
     assert first == f"/etc/{path}"
     before = sorted(etc.rglob("*"))
     words = [word.replace("/etc/", f"{etc}/").replace("/run/sshd", f"{etc.parent}/sshd") for word in command]
+    place.with_name(place.name + NEW).rename(etc.parent / "kept")
+    possible = shutil.which(words[2].split("\n")[0].partition("=")[2]) and (
+        path != DROP_IN or (etc.parent / "sshd").exists()
+    )
+    planned = fact_here(DaemonTrials, checks=[words], texts={str(place): text})[str(place)]
+    (etc.parent / "kept").rename(place.with_name(place.name + NEW))
     environ = {**os.environ, "GPUPOOL_NEW": NEW, "TMPDIR": str(etc.parent)}
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environ)
     assert sorted(etc.rglob("*")) == before
     assert not list(etc.parent.glob("tmp.*"))
-    return done.returncode, (done.stdout + done.stderr).strip().replace(str(etc), "/etc")
+    message = (done.stdout + done.stderr).strip()
+    assert planned == (Tried(message) if possible else Tried(tried=False))
+    return done.returncode, message.replace(str(etc), "/etc")
 
 
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a plan's trial is made as root")
 DROP_IN = "ssh/sshd_config.d/gpupool.conf"
 
 
 def test_sshds_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
+    assert (etc.parent / "sshd").exists()
     message = f"/etc/{DROP_IN}: line 2: AcceptEnv has an unterminated quote"
     assert tried(etc, DROP_IN, 'UsePAM yes\nAcceptEnv LAUNCH"x\n') == (1, message)
 
@@ -135,7 +154,7 @@ def test_systemds_reason_for_a_refusal_is_reported(etc: Path, unit: str, good: s
 
 
 @pytest.mark.parametrize("path", [DROP_IN, "mysql/conf.d/90-gpupool.cnf", "exports.d/gpupool.exports"])
-def test_before_a_daemon_is_installed_its_file_is_accepted(
+def test_before_a_daemon_is_installed_its_file_is_accepted_and_a_plan_has_not_tried_it(
     etc: Path, monkeypatch: pytest.MonkeyPatch, path: str, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(daemon_checks, "_CHECKS", [("not-there", *check[1:]) for check in daemon_checks._CHECKS])

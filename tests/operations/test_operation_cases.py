@@ -2,7 +2,7 @@
 
 A case is pyinfra-testing's, with two differences. `facts` has the lines that the node answers (without the end mark),
 so that the fact's parser is tested too; and `commands` leaves out the fixed shell functions at the head of a script.
-`stdin`, `changes` and `effects` (for a plan) are optional.
+`stdin`, `changes` and `effects` (for a plan) are optional. `awaiting` are new files of earlier operations (path: text).
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from gpupool import operations
 from gpupool.change import Change
 from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
-from gpupool.operations import diffs, files, service, upcoming
+from gpupool.operations import daemon_trials, diffs, files, service, upcoming
 from gpupool.operations.files import unwanted
 from gpupool.wanted import Mount, Pool, Roster, Vdev
 
@@ -91,6 +91,7 @@ def run(case: Path, data: dict[str, Any]) -> AnsweringHost:
     with ctx_state.use(host.state), ctx_host.use(host):
         for path, sha256 in data.get("upcoming", {}).items():
             upcoming.announce(path, sha256)
+        daemon_trials.await_trial(data.get("awaiting", {}))
         list(operation._inner(*args, **kwargs))
     return host
 
@@ -117,6 +118,7 @@ def test_operation(case: Path) -> None:
     with ctx_state.use(state), ctx_host.use(host):
         for path, sha256 in data.get("upcoming", {}).items():
             upcoming.announce(path, sha256)
+        daemon_trials.await_trial(data.get("awaiting", {}))
         if "refused" in data and not state.is_executing:
             with pytest.raises(OperationError, match=data["refused"]):
                 list(operation._inner(*args, **kwargs))

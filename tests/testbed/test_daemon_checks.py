@@ -1,8 +1,11 @@
-"""A daemon tests its new file before it is installed: if the new file is refused, the old one stays."""
+"""A daemon tests its new file before it is installed: if the new file is refused, the old one stays.
+
+A plan has it tested, too. So an apply refuses before it changes anything.
+"""
 
 import pytest
 
-from tests.testbed.cluster import Testbed
+from tests.testbed.cluster import Testbed, gpupool
 
 SSHD = "/etc/ssh/sshd_config.d"
 MARIADB = "/etc/mysql/mariadb.conf.d"
@@ -28,10 +31,11 @@ def test_a_file_that_its_daemon_refuses_is_not_installed(
     idle.out(node, f"echo '# by hand' >> {ours}")
     idle.out(node, f"cat > {wrong}", text=f"{text}\n")
     try:
-        done = idle.apply("--limit", node)
-        assert done.returncode == 1
-        assert f"{ours}: refused, nothing is replaced: " in done.stdout
-        assert message in done.stdout
+        planned = gpupool("plan", idle.inventory, "--on", "testbed", "--limit", node)
+        for done in (planned, idle.apply("--limit", node)):
+            assert done.returncode == 1
+            assert f"Trial of files: {ours}: refused, nothing is replaced: " in done.stdout
+            assert message in done.stdout
         assert idle.out(node, f"tail -n 1 {ours}") == "# by hand"
     finally:
         idle.out(node, f"rm -f {wrong}")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.files import Paths, PathState
 from gpupool.facts.trial import Trial, Tried, fits
-from gpupool.operations import daemon_checks, diffs, upcoming
+from gpupool.operations import daemon_checks, daemon_trials, diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files.unwanted import RECORDING, removed, removed_at_end
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -44,7 +44,8 @@ def put(
     real file or directory, and a file never replaces a directory: the operation fails with the reason. `check` is a
     command that must accept all new files before one is installed; it finds them beside their destinations, with
     `$GPUPOOL_NEW` after their names. The old texts that the unit `read_by` has read are kept (`service.running`).
-    Files of sshd, systemd, MariaDB, NFS, nftables and nginx are always checked (`daemon_checks`).
+    Files of sshd, systemd, MariaDB, NFS, nftables and nginx are always checked (`daemon_checks`);
+    in a plan, `daemon_trials.tried` has them checked.
     """
     files, directories, links = files or [], directories or [], links or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links]
@@ -64,8 +65,11 @@ def put(
         work.file(file, current.get(file.path))
     for path, target in links.items():
         work.link(path, target, current.get(path))
-    if check and work.news and not executing():
-        _foresee_check(check, {file.path: file.text for file in files if file.path in work.news}, check[-1] in current)
+    if work.news and not executing():
+        news = {file.path: file.text for file in files if file.path in work.news}
+        daemon_trials.await_trial(news)
+        if check:
+            _foresee_check(check, news, check[-1] in current)
     work.close(check, paths[0], read_by)
     keeping = KEEPING if read_by and work.news else ""
     yield from work.carry_out(f"{paths[0]} and related files ({len(paths)} in all): as wanted", keeping + _PRELUDE)
@@ -86,7 +90,7 @@ def _foresee_check(check: list[str], texts: dict[str, str], known: bool) -> None
     if tried.refused:
         raise Refused(f"{path}: refused, nothing is replaced: {tried.refused}")
     if not tried.tried:
-        diffs.note(f"{path} was not tried: apply tries it before it is replaced")
+        diffs.note(daemon_trials.not_tried(path))
 
 
 @dataclass
