@@ -24,7 +24,7 @@ def await_trial(texts: Mapping[str, str]) -> None:
 
 @operation
 def tried() -> None:
-    """Refuse if a daemon's own check refuses files that wait for a trial; a note names those that cannot be tried."""
+    """Refuse if a daemon's own check refuses files that wait for a trial; a note names files without a trial."""
     texts = _waiting.pop(this_host(), {})
     checks = daemon_checks.checks(texts)
     checked = {path: text for path, text in texts.items() if any(path in command for _, command in checks)}
