@@ -58,6 +58,7 @@ slurm.refuse_to_change_alone(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
 repositories.apply(cluster, node)
+repositories.refresh(cluster, node)
 slurm.have_user(cluster, node)
 base.install(cluster, node)
 ssh.apply(cluster, node)
@@ -114,7 +115,7 @@ sessions.apply(cluster, node)
 reaper.apply(cluster, node)
 reboot.apply(cluster, node)
 web.apply(cluster, node)
-# after the daemons, because its download may fail
+# after the daemons, because its download may take minutes
 conda.apply(cluster, node)
 
 usage.apply(cluster, node)

@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.backup import TIMER, folder, kinds
 from gpupool.operations import files, service
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -12,6 +12,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return bool(kinds(cluster, node))
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install the program and its timer, and create the directory, which only root can read."""

@@ -5,7 +5,7 @@ from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.names import links
-from gpupool.compile.system.packages import packages_for, versions_for
+from gpupool.compile.system.packages import base_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import daemon_trials, files, names, overrides, packages, service, slurm
@@ -26,9 +26,12 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 def install(cluster: Cluster, node: Node) -> None:
-    """Install packages after the repositories, set the time zone and start the time service."""
+    """Install packages after the repositories, set the time zone and start the time service.
+
+    The packages of docker and singularity are installed by those roles, which fail alone.
+    """
     versions = versions_for(cluster, node)
-    packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
+    packages.installed(name="Packages", packages=list(base_for(cluster, node)), versions=versions)
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host

@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.conda import directory, installer_for, links
 from gpupool.operations import conda, files
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -12,6 +12,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return installer_for(cluster, node) is not None
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install conda, then set the link, so that users keep the old one until then. Old ones are never removed."""

@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.images import LIST, PROGRAM, SERVICE, TIMER, images_for
 from gpupool.operations import files, service
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -12,6 +12,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return bool(images_for(cluster, node))
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Start the timer, which fetches the images in the background, so that an apply does not wait for gigabytes."""

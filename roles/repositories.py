@@ -3,14 +3,19 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, sources
-from gpupool.roles import everywhere
+from gpupool.roles import apart, everywhere
 
 applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Install the sources; run `apt-get update` only if they or their keys have changed."""
-    own = files_of(cluster, node, "repositories")
-    if own:
+    """Install the sources and their keys."""
+    if own := files_of(cluster, node, "repositories"):
         files.put(name="Package sources", files=own)
+
+
+@apart
+def refresh(cluster: Cluster, node: Node) -> None:
+    """Let apt read sources that have changed; apart, because a vendor's server may be down for days."""
+    if own := files_of(cluster, node, "repositories"):
         sources.refreshed(name="Package lists", paths=[file.path for file in own])

@@ -3,9 +3,10 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.containers import singularity_on
+from gpupool.compile.system.packages import singularity_for
 from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for
 from gpupool.operations import files, packages, subordinate
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -13,9 +14,12 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return singularity_on(cluster, node) is not None
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Install the package, if no repository has it, its settings, and subordinate uids for users who build images."""
+    """Install the package from a repository or its URL, settings, and subordinate uids for users who build images."""
+    if missing := singularity_for(cluster, node):
+        packages.installed(name="Singularity packages", packages=missing)
     if file := fetched_for(cluster, node):
         packages.fetched(name="Singularity", package=PACKAGE, url=file.url, sha256=file.sha256)
     files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))

@@ -5,7 +5,7 @@ from gpupool.compile import files_of
 from gpupool.compile.programs import HOME
 from gpupool.compile.system.tools import SERVICE_UNIT, SOCKET_UNIT, shares_queue
 from gpupool.operations import files, service
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -13,6 +13,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return any(files_of(cluster, node, "tools"))
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install the commands, and start the queue's socket, which starts its service on demand."""

@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.web import CONF, serves
 from gpupool.operations import files, service
-from gpupool.roles import where
+from gpupool.roles import apart, where
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -12,6 +12,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
     return serves(cluster, node)
 
 
+@apart
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install pages and settings. nginx reads pages for each request; only changed settings need a reload."""

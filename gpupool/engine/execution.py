@@ -53,11 +53,15 @@ def execute(host_runs: HostRuns, audit: Audit | None) -> None:
             # The configured number of hosts, unless the role sets another.
             width = 1 if arguments["_serial"] else arguments["_parallel"]
             host_runs.each(width, partial(_execute, host_runs, op_hash), ready)
+    host_runs.fail_parts()
 
 
 def _execute(host_runs: HostRuns, op_hash: str, host_run: HostRun) -> None:
-    name = host_runs.state.name(host_run.host, op_hash)
-    host_runs.progress.step(host_run.name, name)
+    if host_runs.is_ended(host_run, op_hash):
+        host_run.left -= 1
+        host_runs.progress.advance()
+        return
+    host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
     failed, code = None, Reason()
     with host_run.busy(), ctx_host.use(host_run.host):
         try:
@@ -71,8 +75,9 @@ def _execute(host_runs: HostRuns, op_hash: str, host_run: HostRun) -> None:
     host_run.left -= 1
     host_runs.progress.advance()
     if failed is not None:
+        host_runs.fail_operation(host_run, op_hash, failed, code)
+    if host_run.failure is not None:
         host_runs.progress.advance(host_run.left)
-        host_runs.fail(host_run, f"{name}: {failed}", code)
 
 
 def _watched(host_runs: HostRuns, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:

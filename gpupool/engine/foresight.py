@@ -1,9 +1,9 @@
 """The stages of a run before a change: call the deploy for each host, ask questions, compute the changes of a plan."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 
+import pyinfra
 from pyinfra.api import Host
 from pyinfra.api.state import StateStage
 
@@ -56,21 +56,27 @@ def _ask_one_ahead(host_run: HostRun) -> None:
 def foresee(host_runs: HostRuns) -> None:
     """Compute the changes of each operation on each host, and make none."""
     host_runs.each(host_runs.state.config.PARALLEL, partial(_foresee, host_runs), host_runs.active())
+    host_runs.fail_parts()
 
 
 def _foresee(host_runs: HostRuns, host_run: HostRun) -> None:
     with host_runs.deploying(host_run):
         for op_hash in _operations(host_runs, host_run):
-            with host_runs.failing(host_run, partial(host_runs.state.name, host_run.host, op_hash)):
+            try:
                 host_runs.state.foresee(host_run.host, op_hash)
+            except (Exception, SystemExit) as error:
+                pyinfra.logger.warning("%s", error, exc_info=True)
+                host_runs.fail_operation(host_run, op_hash, host_run.why(error), host_run.reason_of(error))
             if host_run.failure:
                 break
     host_runs.progress.advance()
 
 
 def _operations(host_runs: HostRuns, host_run: HostRun) -> Iterator[str]:
-    """Yield the operations of a host in their order, and show each as the present step."""
+    """Yield the operations of a host in their order, without those of failed parts; show each as the present step."""
     for op_hash in host_runs.state.ops[host_run.host]:
+        if host_runs.is_ended(host_run, op_hash):
+            continue
         host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
         yield op_hash
 
@@ -98,15 +104,22 @@ def refuse_all(host_runs: HostRuns) -> None:
 
 
 def _refusal(host_runs: HostRuns, refusals: dict[HostRun, tuple[str, Reason]], host_run: HostRun) -> None:
-    """Add the first refusal of a host to `refusals`."""
-    with host_runs.deploying(host_run), suppress(Exception):
+    """Add the first refusal of a host to `refusals`. Another failure ends its questions, or only those of its part."""
+    with host_runs.deploying(host_run):
         for op_hash in _operations(host_runs, host_run):
+            name, ended = host_runs.state.name(host_run.host, op_hash), host_runs.state.part(host_run.host, op_hash)
             try:
                 host_runs.state.foresee(host_run.host, op_hash)
             except RefusedInPlanError as refused:
                 if refused.reason.code is Code.WAITS:
                     continue
                 if refused.reason.code is Code.REFUSED:
-                    refusals[host_run] = f"{host_runs.state.name(host_run.host, op_hash)}: {refused}", refused.reason
+                    refusals[host_run] = f"{name}: {refused}", refused.reason
+                    break
+            except Exception:
+                pyinfra.logger.debug("%s", name, exc_info=True)
+            else:
+                continue
+            if not ended:
                 break
     host_runs.progress.advance()

@@ -93,11 +93,33 @@ class HostRuns:
         if self.interrupted:
             return
         host_run.reason = code
+        text = "; ".join([text, *(why for why, _ in host_run.parts.values())])
         host_run.failure = text = f"{text} ({host_run.clock})" if host_run.clock else text
         self.state.failed_hosts.add(host_run.host)
         self.state.active_hosts.discard(host_run.host)
         pyinfra.logger.error("%s: %s", host_run.name, text)
         self.progress.failed(host_run.name, text)
+
+    def fail_operation(self, host_run: HostRun, op_hash: str, text: str, code: Reason) -> None:
+        """Note the failure of an operation: it ends the work on its host, or only that on its part."""
+        text = f"{self.state.name(host_run.host, op_hash)}: {text}"
+        part = self.state.part(host_run.host, op_hash)
+        if part:
+            host_run.parts[part] = text, code
+            pyinfra.logger.error("%s: %s", host_run.name, text)
+        else:
+            self.fail(host_run, text, code)
+
+    def is_ended(self, host_run: HostRun, op_hash: str) -> bool:
+        """Return whether an operation is not to be run, because another one of its part has failed."""
+        return self.state.part(host_run.host, op_hash) in host_run.parts
+
+    def fail_parts(self) -> None:
+        """Mark the hosts as failed of which only parts have failed, when their other work is done."""
+        for host_run in self.active():
+            if failures := list(host_run.parts.values()):
+                host_run.parts = {}
+                self.fail(host_run, "; ".join(why for why, _ in failures), failures[0][1])
 
     def stop(self, grace: float) -> None:
         """Stop after Ctrl-C: running commands have `grace` seconds to end; a second Ctrl-C stops at once."""

@@ -50,6 +50,7 @@ class HostRun:
         self.heard = Heard()
         self.failure: str | None = None
         self.reason: Reason | None = None  # of the failure
+        self.parts: dict[str, tuple[str, Reason]] = {}  # failures of parts, by part
         self.seconds = 0.0
         self.left = 0  # operations still to run
         self.first_answer: FirstAnswer | None = None

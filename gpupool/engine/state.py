@@ -12,6 +12,7 @@ from pyinfra.connectors.util import CommandOutput
 from pyinfra.context import ctx_host
 
 from gpupool.engine.session import Session, UnansweredError
+from gpupool.operations import apart
 
 
 class FactFailedError(FactError):
@@ -28,6 +29,7 @@ class PoolState(State):
         # otherwise pyinfra would evaluate each operation when it is called, before all are known
         super().__init__(check_for_changes=False)
         self.names: dict[tuple[str, str], str] = {}
+        self.parts: dict[tuple[str, str], str] = {}
 
     def fail_hosts(self, hosts_to_fail: Iterable[Host], activated_count: int | None = None) -> None:
         """Raise FactFailedError; pyinfra calls this method when a fact fails.
@@ -42,8 +44,9 @@ class PoolState(State):
             raise FactFailedError(f"{where}{reason or 'a fact could not be read'}")
 
     def set_op_data_for_host(self, host: Host, op_hash: str, op_data: StateOperationHostData) -> None:
-        """Store an operation of a host with its name on this host, and report the progress of the host."""
+        """Store an operation of a host with its name and part on this host, and report the progress of the host."""
         super().set_op_data_for_host(host, op_hash, op_data)
+        self.parts[host.name, op_hash] = apart.present()
         if own := op_data.global_arguments.get("name"):
             role = host.current_deploy_name
             self.names[host.name, op_hash] = f"{role} | {own}" if role else own
@@ -53,6 +56,10 @@ class PoolState(State):
     def name(self, host: Host, op_hash: str) -> str:
         """Return "Role | Operation", the name on this host; on other hosts the same call may have another name."""
         return self.names.get((host.name, op_hash)) or min(self.op_meta[op_hash].names)
+
+    def part(self, host: Host, op_hash: str) -> str:
+        """Return the part that fails alone with this operation; "" if its failure ends all work on the host."""
+        return self.parts[host.name, op_hash]
 
     def unfinished(self, host: Host) -> str | None:
         """Return the name of the operation that raised during its evaluation (it has no data yet); None without one."""

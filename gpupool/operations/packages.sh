@@ -12,15 +12,19 @@ restore() {
   if grep -qsF "$mark" "$policy"; then rm -f "$policy"; fi
   if [ -e "$policy.gpupool-kept" ]; then mv -fT "$policy.gpupool-kept" "$policy"; fi
 }
-say() { tail -n 30 "$log" >&2; printf '%s\n' "$1: $(grep -E '^(E|dpkg|dpkg-deb): ' "$log" | head -n 1)" >&2; exit 1; }
+last() { tail -c "+$((length + 1))" "$log" | grep -E "^($1): " | head -n 1; } # the first such line of the last apt-get
+say() { # a source that cannot be read may be why a package is missing
+  tail -n 30 "$log" >&2; printf '%s\n' "$1: $(last 'E|dpkg|dpkg-deb')${away:+; $away}" >&2; exit 1
+}
 apt() {
+  length=$(wc -c <"$log")
   apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" \
     >>"$log" 2>&1 </dev/null
 }
-update() { # Error-Mode=any: otherwise apt only warns about a mirror that does not answer, and lacks its packages
-  length=$(wc -c <"$log"); away=
+update() { # Error-Mode=any: otherwise apt only warns about a source that does not answer; it keeps the lists of the others
+  away=
   apt -o APT::Update::Error-Mode=any update && return
-  away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
+  away=$(last 'E|W')
   away="apt-get update: ${away:-failed with no output}"; return 1
 }
 name_removals() { # after apt has failed: ends with the names if these arguments of apt-get would remove a package
@@ -29,18 +33,14 @@ name_removals() { # after apt has failed: ends with the names if these arguments
     printf '%s\n' "$refused" "apt would remove packages that the inventory does not name: $(echo $gone)" >&2; exit 1
   }
 }
-get() { # tries the present lists first; if they are not enough and no mirror answers, that is the reason of the failure
+get() { # tries the present lists first; if they are not enough, those of all sources that answer
   older=; case "$*" in *=*) older=--allow-downgrades;; esac # a pinned version may be older
   apt install --no-install-recommends --no-remove $older -- "$@" && return
-  [ -n "$away" ] || { update && apt install --no-install-recommends --no-remove $older -- "$@" && return; }
+  [ -n "$away" ] || { update || :; apt install --no-install-recommends --no-remove $older -- "$@" && return; }
   name_removals $older -- "$@"
-  # LC_ALL is C here
-  [ -z "$away" ] || ! tail -n 5 "$log" |
-    grep -q 'Unable to locate\|^E: Version .* was not found\|nable to fetch\|ailed to fetch\|no installation candidate' || {
-    tail -n 30 "$log" >&2; printf '%s\n' "cannot install $*, no package mirror answers: $away" >&2; exit 1
-  }
   say 'apt-get install'
 }
+from_file() { apt install --no-install-recommends --no-remove --allow-downgrades -- "$file"; } # there may be a newer one
 fetch() { # package, address, sha256 of the file, folder of notes
   dir=$(mktemp -d); chmod 755 "$dir"; file=$dir/$1.deb
   trap 'rm -rf -- "$dir"; restore' EXIT
@@ -49,12 +49,10 @@ fetch() { # package, address, sha256 of the file, folder of notes
     printf '%s\n' "$output" >>"$log"; output=$(printf '%s\n' "$output" | grep '^E: ' | tail -n 1)
     printf '%s\n' "cannot fetch $2: ${output#E: }" >&2; exit 1
   }
-  # the installed package may be newer
-  set -- "$@" apt install --no-install-recommends --no-remove --allow-downgrades -- "$file"
-  (shift 4; "$@") || { update && (shift 4; "$@"); } || { name_removals --allow-downgrades -- "$file"; say 'apt-get install'; }
+  from_file || { update || :; from_file; } || { name_removals --allow-downgrades -- "$file"; say 'apt-get install'; }
   mkdir -p -- "$4"; printf '%s\n' "$3" >"$4/.$1.new"; sync -- "$4/.$1.new"; mv -fT -- "$4/.$1.new" "$4/$1"
 }
-away=
+away='' length=0
 mend() {
   dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || :
   torn=$(dpkg-query -W -f='${db:Status-Eflag} ${Package}:${Architecture}\n' | sed -n 's/^reinstreq //p')

@@ -10,10 +10,8 @@ keep() { # file, text: write and sync
 }
 fetch_new() { # NAME=VERSION...
   mkdir -p -- "$dir/new/partial"
-  packages install --download-only -- "$@" || { update || :; packages install --download-only -- "$@"; } || {
-    [ -z "$away" ] || { echo "no package mirror answers: $away" >&2; exit 1; }
+  packages install --download-only -- "$@" || { update || :; packages install --download-only -- "$@"; } ||
     say 'cannot fetch the packages'
-  }
 }
 fetch_old() { # NAME=VERSION...
   mkdir -p -- "$dir/old"; missing=

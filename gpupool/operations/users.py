@@ -112,6 +112,10 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
             )
             work.differs(f"user {user.name}", *differs)
     for group in user.groups:
+        if group not in state.groups and group in managed:
+            # of a package that could not be installed, such as docker's, which would create it like this
+            creates = f"getent group {shlex.quote(group)} >/dev/null || groupadd -r -- {shlex.quote(group)}"
+            work.lines += [] if creates in work.lines else [creates]
         if group not in member and group != user.group:
             work.lines.append(f"gpasswd -a {name} {shlex.quote(group)} >/dev/null")
             work.differs(f"user {user.name} in group {group}")

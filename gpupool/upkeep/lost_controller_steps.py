@@ -41,6 +41,7 @@ def prepare(key_from: str = "") -> None:
     slurm.refuse_other_release(cluster, node)
     base.apply(cluster, node)
     repositories.apply(cluster, node)
+    repositories.refresh(cluster, node)
     base.install(cluster, node)
     ssh.apply(cluster, node)
     people.apply(cluster, node)

@@ -15,10 +15,12 @@ from origin import ORIGIN
 from pace import until
 from pyinfra import host, logger
 from pyinfra.api import FactBase, FunctionCommand, deploy, operation
+from pyinfra.api.exceptions import OperationError
 from pyinfra.operations import server
 
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.errors import GpupoolError
+from gpupool.operations.apart import part
 from gpupool.wording import changed
 
 INSTANT = {"fake_delay": 0, "fake_delay_jitter": 0}
@@ -227,6 +229,38 @@ def test_a_failure_stops_one_host_and_is_reported_in_one_line(execute: bool) -> 
     assert dict(ran.failures) == report.failures
     assert list(report.hosts) == [target.name for target in TROUBLED]
     assert not report.ok
+
+
+@operation()
+def cannot_be_read() -> Any:
+    """Fail in a plan and in a run."""
+    raise OperationError("no answer")
+    yield
+
+
+def parted() -> None:
+    with part("containers"):
+        cannot_be_read(name="containers")
+        server.shell(name="images", commands=["pull"])
+    server.shell(name="slurmd", commands=["start"])
+    with part("conda"):
+        cannot_be_read(name="conda")
+    if host.data.get("trouble"):
+        cannot_be_read(name="firewall")
+    server.shell(name="last", commands=["end"])
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_a_failed_part_stops_no_other_part_and_its_host_still_fails(execute: bool) -> None:
+    ran = Ran()
+    hosts = [fake("parts"), fake("more", trouble="yes")]
+    report = run(hosts, parted, execute=execute, origin=ORIGIN, progress=ran)
+    parts = "containers: no answer; conda: no answer"
+    assert report.failures == {"parts": parts, "more": f"firewall: no answer; {parts}"}
+    assert changes(report, "parts") == ["slurmd", "last"]
+    assert changes(report, "more") == ["slurmd"]
+    assert dict(ran.failures) == report.failures
+    assert not execute or ran.done == ran.stages[-1][1]
 
 
 def test_if_all_hosts_fail_the_report_is_complete() -> None:

@@ -12,6 +12,7 @@ from gpupool.change import Change, Kind
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing
+from gpupool.operations.apart import part
 from gpupool.operations.frame import UNREAD, WAITS, Commands, Refused, operation
 from gpupool.operations.refusal import REFUSED
 from gpupool.reasons import Code, Reason
@@ -101,6 +102,17 @@ def test_a_refusal_behind_an_operation_that_waits_for_an_admin_changes_no_host()
 def test_an_error_in_a_question_is_left_to_the_execution() -> None:
     report = applied(lambda: works_only_in_a_run(name="step"))
     assert ([changes(report, name) for name in "ab"], report.ok) == ([["step"], ["step"]], True)
+
+
+def test_an_error_in_a_part_hides_no_refusal() -> None:
+    def deploy() -> None:
+        with part("containers"):
+            refused(name="containers", reason=UNREAD)
+        refused(name="shares", reason=REFUSED)
+        planned_and_made(name="links")
+
+    report = applied(deploy)
+    assert (report.failures["b"], changes(report, "a")) == ("shares: it is in use", [])
 
 
 def test_the_report_has_the_changes_of_the_run() -> None:

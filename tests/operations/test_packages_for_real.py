@@ -11,11 +11,13 @@ import stand_ins
 from gpupool.operations import packages
 
 MIRROR = "E: Failed to fetch the list of packages  Could not connect to port 80"
+UNREAD = f"apt-get install: E: Unable to locate package cowsay; apt-get update: {MIRROR}"
 STAND_INS = {
     # like apt: without the mode, a mirror that does not answer is a warning, and the exit status is 0
     "apt-get": f"""
 case " $* " in
   *" update "*) [ -e "$STATE/up" ] && {{ touch "$STATE/lists"; exit 0; }}
+    [ ! -e "$STATE/partly" ] || touch "$STATE/lists"
     case $* in *Error-Mode=any*) echo "{MIRROR}"; exit 100;; *) echo "{MIRROR.replace("E:", "W:")}"; exit 0;; esac;;
   *) echo "install $*" >> "$STATE/asked"; [ -e "$STATE/lists" ] && [ ! -e "$STATE/unknown" ] && exit 0
     echo "E: Unable to locate package cowsay"; exit 100;;
@@ -48,7 +50,18 @@ def installed(tmp_path: Path, *states: str, call: str = "\n".join((*packages.FIR
 
 
 def test_an_unreachable_mirror_is_named(tmp_path: Path) -> None:
-    assert installed(tmp_path) == (1, f"cannot install cowsay, no package mirror answers: apt-get update: {MIRROR}")
+    assert installed(tmp_path) == (1, UNREAD)
+
+
+def test_a_dead_source_is_no_obstacle_if_another_has_the_package(tmp_path: Path) -> None:
+    """apt keeps the lists of the sources that answer; fresh lists may lack the package."""
+    assert installed(tmp_path, "partly") == (0, "")
+    (tmp_path / "lists").unlink()
+    assert installed(tmp_path, "partly", call="away=\nget cowsay") == (0, "")
+
+
+def test_without_the_package_the_dead_source_is_named_beside_it(tmp_path: Path) -> None:
+    assert installed(tmp_path, "partly", "unknown") == (1, UNREAD)
 
 
 @pytest.mark.parametrize("states", [("up",), ("lists",)])
@@ -68,7 +81,8 @@ SUM = "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"
     [
         (("lists",), ""),
         (("up",), ""),
-        ((), "apt-get install: E: Unable to locate package cowsay"),
+        (("partly",), ""),
+        ((), UNREAD),
         (("lists", "away"), "cannot fetch https://packages.example.org/a.deb: Failed to fetch"),
     ],
 )

@@ -135,7 +135,19 @@ def test_an_unreachable_server_is_named(files: list[str]) -> None:
     source.write_text(source.read_text().replace(HERE, f"{HERE}:9").replace(":9:", ":9/"))
     (done,) = do(sources.refreshed, files)
     assert done.returncode == 1
-    assert "gpupool-site.sources cannot be read: " in done.stderr.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
+    assert f"gpupool-site.sources cannot be read: E: Failed to fetch http://{HERE}:9/" in last
+    assert "Could not connect to" in last
+
+
+def test_a_dead_source_keeps_apt_from_no_other(files: list[str], tmp_path: Path) -> None:
+    alive = Path(files[1])
+    dead = alive.with_name("gpupool-dead.sources")
+    dead.write_text(alive.read_text().replace(HERE, f"{HERE}:9").replace(":9:", ":9/"))
+    (done,) = do(sources.refreshed, [files[0], str(dead), str(alive)])
+    assert (done.returncode, done.stderr.count("cannot be read")) == (1, 1)
+    assert list((tmp_path / "state/lists").glob("*_dists_trixie_*InRelease"))
+    assert not (tmp_path / "apt-sources").exists(), "the next apply tries again"
 
 
 def test_missing_components_of_the_nodes_source_are_added_with_its_key(files: list[str], tmp_path: Path) -> None:

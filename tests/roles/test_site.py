@@ -139,6 +139,29 @@ def test_a_command_that_fails_stops_its_node_only() -> None:
         assert done(report, name) == FROM_ZERO[name]
 
 
+_DOCKER = {"Docker packages", "Docker", "Docker daemon", "Docker purge timer"}
+_SINGULARITY = {"Singularity packages", "Singularity settings", "Numbers for building images"}
+
+
+@pytest.mark.parametrize(
+    ("target", "node", "broken", "failure", "lost"),
+    [
+        ("skynet", "clippy", "get docker-cli", "Docker packages", _DOCKER),
+        ("aau-ai-cloud", "nv-ai-01", "get apptainer", "Singularity packages", _SINGULARITY),
+    ],
+)
+def test_a_vendor_that_does_not_answer_stops_its_own_part_only(
+    target: str, node: str, broken: str, failure: str, lost: set[str]
+) -> None:
+    whole = done(apply(empty_nodes.testbed(target)), node)
+    empty_nodes.RECEIVED.clear()
+    empty_nodes.BROKEN[node] = broken
+    report = apply(empty_nodes.testbed(target))
+    assert report.failures == {node: f"{failure}: it is broken"}
+    assert [step for step in whole if step not in done(report, node)] == [step for step in whole if step in lost]
+    assert "Slurm node daemon" in done(report, node)
+
+
 def test_without_the_controller_others_report_its_missing_key() -> None:
     empty_nodes.BROKEN["control"] = "apt-get"
     report = apply(empty_nodes.testbed("example"))

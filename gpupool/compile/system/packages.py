@@ -1,4 +1,7 @@
-"""Debian packages that a node's roles need: one list per node, so that one apt-get installs it."""
+"""Debian packages that a node's roles need: one list per node, so that one apt-get installs it.
+
+Users' containers have their own: a vendor's source that is dead must not keep Slurm's packages off a node.
+"""
 
 from collections.abc import Iterator
 
@@ -29,7 +32,22 @@ _BASE = ("ca-certificates", "nftables", "openssh-server", "systemd-timesyncd", "
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return the names of a node's packages, sorted: what its roles need and what the inventory adds."""
+    """Return the names of all packages of a node, sorted: what its roles need and what the inventory adds."""
+    return tuple(sorted({*base_for(cluster, node), *docker_for(cluster, node), *singularity_for(cluster, node)}))
+
+
+def docker_for(cluster: Cluster, node: Node) -> list[str]:
+    """Return the names of the packages that the role docker installs, sorted."""
+    return sorted(docker.packages(cluster, node).difference(base_for(cluster, node)))
+
+
+def singularity_for(cluster: Cluster, node: Node) -> list[str]:
+    """Return the names of the packages that the role singularity installs from repositories, sorted."""
+    return sorted(singularity.packages(cluster, node).difference(base_for(cluster, node)))
+
+
+def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    """Return the names of the packages that are installed before all other roles, sorted."""
     wanted = set(_BASE)
     if node.runs_slurm:
         wanted |= {"munge", "slurm-client"}
@@ -63,7 +81,6 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     if cluster.policies.head_nodes and node.has("head"):
         wanted.add("libpam-systemd")  # without it, sessions are not in their user's slice
     wanted |= directory.packages(cluster)
-    wanted |= docker.packages(cluster, node) | singularity.packages(cluster, node)
     own = [file.path for file in tools.files(cluster, node)]
     if (
         jobs_for(cluster, node).intervals
