@@ -1,13 +1,14 @@
 """Complaints: what is wrong in an inventory, where, and what to do about it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpupool.cluster.quote import escaped
+from gpupool.cluster.quote import escaped, listed
 from gpupool.errors import InventoryError
 
 Path = tuple[str | int, ...]
+_NAMED = ("hardware", "qos", "gpu_types")  # mappings whose entries have names
 _STEP = 80  # characters of one key in a path
 Severity = Literal["error", "warning", "info"]
 
@@ -69,16 +70,34 @@ def dotted(path: Path) -> str:
 
 
 def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallback: Place) -> list[Located]:
-    """Return each complaint with the line of its path, or of its nearest parent that has a line; sorted by line."""
-    located = []
+    """Return each complaint with the line of its path, or of its nearest parent that has a line; sorted by line.
+
+    A key that `<<` merges into several entries is in one line: its complaint is returned once, and names the others.
+    """
+    located: dict[tuple[Place, Complaint], list[Complaint]] = {}
     for complaint in complaints:
         path = complaint.path
         while path and path not in places:
             path = path[:-1]
-        located.append(Located(places.get(path, fallback), complaint))
+        place = places.get(path, fallback)
+        located.setdefault((place, replace(complaint, path=_of_any_entry(complaint.path))), []).append(complaint)
     return sorted(
-        located, key=lambda one: (one.place.file, one.place.line, dotted(one.complaint.path), one.complaint.message)
+        (Located(place, _together(same)) for (place, _), same in located.items()),
+        key=lambda one: (one.place.file, one.place.line, dotted(one.complaint.path), one.complaint.message),
     )
+
+
+def _of_any_entry(path: Path) -> Path:
+    """Return a path without the index or name of its entry."""
+    has_entry = len(path) > 2 and (isinstance(path[1], int) or path[0] in _NAMED)
+    return (path[0], *path[2:]) if has_entry else path
+
+
+def _together(same: list[Complaint]) -> Complaint:
+    """Return one complaint for several that differ in their paths only."""
+    first, *others = same
+    places = dict.fromkeys(dotted(other.path[:-1]) for other in others if other.path != first.path)
+    return replace(first, message=f"{first.message}; also in {listed(list(places))}") if places else first
 
 
 class BadInventoryError(InventoryError):

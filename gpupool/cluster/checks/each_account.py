@@ -22,10 +22,11 @@ def ensure_limits_of_each_account_leave_labs_what_they_own(site: Site) -> Iterat
     lab_rights, qos = LabRights.of(site), site.inventory.qos
     for owner in site.ownership.owners:
         unpreempted = lab_rights.partitions_without_preemption(owner.name)
+        own = owner.account.qos
         theirs = {
             name: entry
             for name, entry in qos.items()
-            if ((entry.everybody and not entry.default_for) or owner.name in entry.default_for)
+            if ((entry.everybody and not entry.default_for) or owner.name in entry.default_for or name in own)
             and not entry.preemptable
         }
         ways = [

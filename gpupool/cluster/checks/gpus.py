@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import GpuType, NodeEntry
 from gpupool.slurm.releases import has
@@ -53,12 +54,16 @@ def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
 
 def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
     """The site's own gres are plain counts: Slurm has no plugin for them."""
-    for index, entry in enumerate(site.inventory.nodes):
+    entries = site.inventory.nodes
+    for name in _PLUGINS:
+        having = [index for index, entry in enumerate(entries) if name in entry.gres]
+        if having:
+            message = f"Slurm has a plugin for {name}: it is not a plain count"
+            hint = "use gpus" if name == "gpu" else "use another name"
+            others = f"; also in {listed([f'nodes[{index}]' for index in having[1:]])}" if having[1:] else ""
+            yield Complaint(("nodes", having[0], "gres", name), message, hint + others)
+    for index, entry in enumerate(entries):
         path: Path = ("nodes", index, "gres")
-        for name in entry.gres:
-            if name in _PLUGINS:
-                message = f"Slurm has a plugin for {name}: it is not a plain count"
-                yield Complaint((*path, name), message, "use gpus" if name == "gpu" else "use another name")
         if _OURS in entry.gres:
             yield Complaint((*path, _OURS), "gpupool uses this name for broken GPUs", "use another name")
         if entry.gres and "compute" not in entry.roles:

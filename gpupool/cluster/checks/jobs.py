@@ -13,6 +13,7 @@ from gpupool.unix import within
 #: Variables on whose values shells, Slurm's commands and CUDA rely.
 _THE_SYSTEMS = ("BASH_ENV", "CUDA_VISIBLE_DEVICES", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "USER")
 _PREFIXES = ("LD_", "SLURM_", "GPUPOOL_")
+_OF_SITES = ("SLURM_TMPDIR",)  # in spite of its name: no program of Slurm sets it
 _LONGEST = 65533  # seconds, of HealthCheckInterval
 
 
@@ -27,7 +28,7 @@ def ensure_job_variables_are_not_reserved(site: Site) -> Iterator[Complaint]:
         if own.env in {*inventory.environment.job, *(space.env for space in inventory.storage.user_spaces)}:
             yield Complaint(here, f"{own.env} is already a variable of jobs", "use another name")
     for path, name in named:
-        if name in _THE_SYSTEMS or name.startswith(_PREFIXES):
+        if name in _THE_SYSTEMS or (name.startswith(_PREFIXES) and name not in _OF_SITES):
             yield Complaint(path, f"{name} is set by the system", "use another name")
         elif path[0] == "environment" and name in inventory.gpu.device_env:
             yield Complaint(path, f"{name} holds the GPUs of a job (gpu.device_env)", "remove one of them")

@@ -18,7 +18,7 @@ def ensure_slurm_has_the_minimums(site: Site) -> Iterator[Complaint]:
         for key, value in limits.per_job_least:
             if key not in (*RESOURCES, "gpus") and value is not None:
                 hint = f"use {', '.join(RESOURCES)} or gpus"
-                yield Complaint((*path, "per_job_least", key), f"Slurm has no minimum of {key} for a job", hint)
+                yield Complaint((*path, "per_job_least", key), f"gpupool has no minimum of {key} for a job", hint)
 
 
 def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
+from gpupool.cluster.schema.labs import Account, Amounts, Limits, Partition, Qos
 from gpupool.cluster.units import format_size
 
 # Limits that Slurm does not have, by kind.
@@ -88,11 +88,13 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
     """A limit on a GPU type names a type that exists, and jobs cannot bypass it by requesting no type."""
     existing = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     open_door = site.inventory.scheduler.untyped_gpus != "refuse"
+    # Slurm refuses a job without a type where a minimum is one of a type.
+    typed = {path for path, limits, _ in _all_limits(site) if any(limits.per_job_least.gpus.values())}
     for path, kind, amounts, _ in _amounts(site):
         for gpu in amounts.gpus:
             if gpu not in existing:
                 yield Complaint((*path, "gpus", gpu), f"no compute node has a GPU of type {gpu}")
-        if amounts.gpus and open_door and kind != "per_job_least":
+        if amounts.gpus and open_door and kind != "per_job_least" and path[:-1] not in typed:
             message = "a job that requests GPUs without a type bypasses a limit on a type"
             yield Complaint((*path, "gpus"), message, "set scheduler.untyped_gpus: refuse")
 
@@ -158,27 +160,35 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
-    owned = map(site.ownership.limits, site.ownership.owners)
-    capped: dict[str, set[str]] = {
-        "group": {key for amounts in owned for key, value in amounts if value not in (None, {})},
-        "group_minutes": set(),
-    }
-    for account in site.inventory.accounts:
-        for kind, keys in capped.items():
-            keys |= {key for key, value in getattr(account.limits, kind) if value}
-        # On accounts, limits per user become group limits of each user's own association.
-        capped["group"] |= {key for key, value in account.limits.per_user if value}
-        capped["group_minutes"] |= {key for key, value in account.limits.per_user_minutes if value}
-        capped["group_minutes"] |= {"billing"} if account.budget is not None else set()
+    own = {account.name: _limited(site, account) for account in site.inventory.accounts}
     for path, limits, _ in _all_limits(site):
         if path[0] == "accounts":
             continue
-        for kind, keys in capped.items():
+        admitted = list(own)
+        if isinstance(path[1], int):
+            accounts = site.admitted(site.inventory.partitions[path[1]])
+            admitted = [name for account in accounts for name in site.with_parents(account.name)]
+        capped = {limit for name in admitted for limit in own.get(name, ())}
+        for kind in ("group", "group_minutes"):
             for key, value in getattr(limits, kind):
-                if value not in (None, {}) and key in keys:
+                if value not in (None, {}) and (kind, key) in capped:
                     where = "a QoS" if path[0] == "qos" else "a partition"
                     message = f"a group limit on {key} in {where} replaces the accounts' own limits"
                     yield Complaint((*path, kind, key), message, "use per_user")
+
+
+def _limited(site: Site, account: Account) -> set[tuple[str, str]]:
+    """Return the kinds and resources of an account's group limits; as a lab, it has those of what it owns."""
+    owned = next((owner for owner in site.ownership.owners if owner.name == account.name), None)
+    limits = account.limits
+    # On accounts, limits per user become group limits of each user's own association.
+    kinds = (("group", limits.group), ("group", limits.per_user))
+    minutes = (("group_minutes", limits.group_minutes), ("group_minutes", limits.per_user_minutes))
+    capped = {(kind, key) for kind, amounts in (*kinds, *minutes) for key, value in amounts if value}
+    capped |= (
+        {("group", key) for key, value in site.ownership.limits(owned) if value not in (None, {})} if owned else set()
+    )
+    return capped | ({("group_minutes", "billing")} if account.budget is not None else set())
 
 
 def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:

@@ -61,7 +61,12 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
     guests, qos, lab_rights = _guests(site), site.inventory.qos, LabRights.of(site)
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and lab_rights.computable else ():
-        unpreempted = lab_rights.partitions_without_preemption(owner.name)
+        rights = lab_rights.nodes_of(owner)
+        unpreempted = [
+            partition
+            for partition in lab_rights.partitions_without_preemption(owner.name)
+            if site.nodes_of(partition.nodes) & rights
+        ]
         defaults = {partition.name: site.default_qos(partition, owner.name) for partition in unpreempted}
         if place := next((name for name, default in defaults.items() if default in guests), None):
             message = (
@@ -70,13 +75,15 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
             hint = f"set default_for: [{owner.name}] of a QoS that is not"
             yield Complaint(("accounts", owner.index), message, hint)
         for partition in unpreempted:
-            near = _guests_near(site, partition)
+            near = _guests_near(site, site.nodes_of(partition.nodes) & rights)
             others = [other for other in partition.qos or qos if other in qos and other not in guests]
             waits = [(name, guest) for name in others for guest in near if guest not in qos[name].preempts]
             for name, guest in waits:
                 if (name, guest) not in told:
                     told.add((name, guest))
-                    message = f"jobs of {owner.name} with QoS {name} would not preempt those of {guest}"
+                    message = (
+                        f"jobs of {owner.name} with QoS {name} would not preempt those of {guest} in {partition.name}"
+                    )
                     yield Complaint(("qos", name, "preempts"), message, f"add {guest}, or do not allow {name} there")
 
 
@@ -134,8 +141,7 @@ def _below(site: Site, name: str) -> set[str]:
     return preempted
 
 
-def _guests_near(site: Site, partition: Partition) -> list[str]:
-    """Return the preemptable QoS whose jobs may run on nodes of a partition."""
-    here = site.nodes_of(partition.nodes)
-    near = [entry for _, entry in site.partitions() if site.nodes_of(entry.nodes) & here]
+def _guests_near(site: Site, nodes: frozenset[str]) -> list[str]:
+    """Return the preemptable QoS whose jobs may run on any of these nodes."""
+    near = [entry for _, entry in site.partitions() if site.nodes_of(entry.nodes) & nodes]
     return [name for name in _guests(site) if any(not entry.qos or name in entry.qos for entry in near)]

@@ -31,11 +31,17 @@ def ensure_kept_cpus_exist(site: Site) -> Iterator[Complaint]:
         yield Complaint(("hardware",), message, "reserve fewer", "warning")
 
 
+_DEFAULTS = {"defmempercpu", "defmempergpu", "defmempernode"}  # parameters of partitions
+
+
 def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
     """If several GPUs share a node, a job without a memory request does not get all memory."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
-    shared = [entry.name for entry, _, gpus in site.divisible_machines if gpus > 1]
+    places = [entry for _, entry in site.partitions() if not _DEFAULTS & {key.lower() for key in entry.parameters}]
+    nodes = frozenset[str]().union(*(site.nodes_of(entry.nodes) for entry in places))
+    reached = {site.node_table.by_name[name].entry.name for name in nodes}
+    shared = [entry.name for entry, _, gpus in site.divisible_machines if gpus > 1 and entry.name in reached]
     if shared:
         message = (
             f"is not set: a job without a memory request takes all memory of {shared[0]}, and no other job can use "

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 
@@ -45,7 +46,7 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
     if "per_gpu" in given and not {"per_cpu", "per_node"} & given.keys():
         message = "a job without GPUs would take all memory of its node"
         yield Complaint((*path, "per_gpu"), message, "add per_cpu, the default for jobs without GPUs")
-    reported: set[tuple[Any, ...]] = set()
+    narrow: dict[str, dict[tuple[Any, ...], tuple[int, int, str, int]]] = {}
     for node in _compute(site):
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
@@ -53,12 +54,16 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
         gpus, memory = sum(node.entry.gpus.values()), shape.job_memory(site.inventory.slurm.memory_reserve)
         for key, times in (("per_gpu", gpus), ("per_cpu", shape.job_cpus), ("per_node", max(1, gpus))):
             each = given.get(key)
-            if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in reported:
-                continue
-            reported.add((key, node.entry.hardware, gpus))
-            message = f"{times} x {format_size(each)} do not fit on {node.name}: Slurm has {memory}M there"
-            hint = "one job per GPU would not fit" if key == "per_node" else "whole-node jobs would be refused"
-            yield Complaint((*path, key), message, f"at most {memory // times}M: {hint}")
+            if each is not None and each * times > memory:
+                kinds = narrow.setdefault(key, {})
+                kinds.setdefault((node.entry.hardware, gpus), (memory // times, times, node.name, memory))
+    for key, kinds in narrow.items():
+        (most, times, name, memory), *others = sorted(kinds.values(), key=lambda kind: kind[0])
+        message = f"{times} x {format_size(given[key])} do not fit on {name}: Slurm has {memory}M there"
+        if others:
+            message += f"; it is too much for {listed([other for _, _, other, _ in others])} as well"
+        hint = "one job per GPU would not fit" if key == "per_node" else "whole-node jobs would be refused"
+        yield Complaint((*path, key), message, f"at most {most}M: {hint}")
 
 
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.times import (
     default_time,
@@ -75,16 +76,16 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         wall = qos.wall
         if wall is None:
             continue
-        longest = [
-            partition.max_time
+        shorter = [
+            f"the max_time of {partition.name} is {format_duration(partition.max_time)}"
             for _, partition in without
-            if name in site.default_qos_in(partition) and partition.allows_qos(name)
+            if name in site.default_qos_in(partition)
+            and partition.allows_qos(name)
+            and partition.max_time is not None
+            and partition.max_time < wall
         ]
-        if len({*longest}) > 1 or any(time and time < wall for time in longest):
-            message = (
-                f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "
-                "max_time"
-            )
+        if shorter:
+            message = f"the default QoS {name} has a wall of {format_duration(wall)}, but {listed(shorter)}"
             hint = "jobs without --time could never run there: remove it, or set default_time of these partitions"
             yield Complaint(("qos", name, "max_wall"), message, hint)
     for index, account in enumerate(site.inventory.accounts):
