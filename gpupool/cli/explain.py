@@ -11,20 +11,25 @@ from gpupool.cluster.near import misspelt
 from gpupool.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpupool.cluster.explain import Explained, Value
+    from gpupool.cluster.explain.values import Explained, Value
 
 
 def command(
     inventory: Inventory,
     name: Annotated[
         str,
-        typer.Argument(help="A node, a partition or an account.", show_default=False, autocompletion=complete.node),
+        typer.Argument(
+            help="A node, partition, account, user or QoS.", show_default=False, autocompletion=complete.node
+        ),
     ],
     key: Annotated[str | None, typer.Argument(help="Only this key, such as max_time.", show_default=False)] = None,
     change: With = None,
     as_json: Json = False,
 ) -> None:
-    """Show the effective settings of a node, partition or account, with the inventory line that sets each value."""
+    """Show the effective settings of a node, partition, account, user or QoS, with the inventory line that sets each.
+
+    For a user: limits of the accounts, QoS, partitions and logins, with the reason for each `no`.
+    """
     from gpupool.cluster.explain import explain, names
     from gpupool.cluster.load import examine
 
@@ -33,11 +38,12 @@ def command(
         raise BadInventoryError(loaded.errors)
     known = explain(loaded, name)
     if not known:
-        raise UsageError(f"there is no node, partition or account {name!r}{_hint(name, names(loaded))}")
+        raise UsageError(f"there is no node, partition, account, user or QoS {name!r}{_hint(name, names(loaded))}")
     chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in known]
     if key is not None and not any(values for _, values in chosen):
         keys = [value.key for each in known for value in each.values]
         raise UsageError(f"{name} has no value of {key!r}{_hint(key, keys)}")
+    chosen = [(each, values) for each, values in chosen if values]
     if as_json:
         print_json([_as_dict(explained, values) for explained, values in chosen])
         return

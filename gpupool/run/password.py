@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from gpupool.cluster.logins import entry
 from gpupool.cluster.model import Cluster
-from gpupool.compile.system.access import entry
 from gpupool.engine.report import Report
 from gpupool.errors import UsageError
 from gpupool.run.runner import DeployRunner

@@ -4,8 +4,9 @@ import shlex
 
 from testinfra.host import Host
 
+from gpupool.cluster.logins import entry
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.access import SERVICE, admins, entry
+from gpupool.compile.system.access import SERVICE, admins
 from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.ssh import SETTINGS, settings, tried_users
 from gpupool.facts.sshd import Overrides

@@ -1,32 +1,17 @@
 """Access to nodes by SSH: for all users, for users with a job on the node, or for admins alone."""
 
 from collections.abc import Iterator
-from typing import Literal
 
+from gpupool.cluster.logins import entry
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-Entry = Literal["all", "job", "admins"]
 #: The PAM service that sshd's drop-in selects (PAMServiceName), and its file.
 SERVICE = "gpupool-sshd"
 PAM = f"/etc/pam.d/{SERVICE}"
 #: Members of this group on the node are admins, too; it is Debian's group for sudo.
 ADMIN_GROUP = "sudo"
-
-
-def entry(cluster: Cluster, node: Node) -> Entry:
-    """Return who may log in to a node by SSH; roles with users (head, gateway, compute) take precedence."""
-    access = cluster.access
-    if node.has("head", "gateway"):
-        return "all"
-    if node.has("compute"):
-        return {"open": "all", "allocated": "job", "none": "admins"}[access.compute_ssh]  # type: ignore[return-value]
-    closed = {
-        "fileserver": access.fileserver_ssh,
-        **dict.fromkeys(("controller", "backup-controller", "database"), access.controller_ssh),
-    }
-    return "admins" if any(closed.get(role) == "admins" for role in node.roles) else "all"
 
 
 def admins(cluster: Cluster) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ Users' containers have their own: a vendor's source that is dead must not keep S
 
 from collections.abc import Iterator
 
+from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
-    access,
     backup,
     conda,
     directory,
@@ -61,7 +61,7 @@ def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted |= {"python3", "python3-libcloud"}
     if node.has("compute"):
         wanted |= {"python3", "slurmd"}
-    if access.entry(cluster, node) == "job":
+    if logins.entry(cluster, node) == "job":
         wanted.add("libpam-slurm-adopt")
     if node.has("head") and has(cluster.slurm.version, "sackd"):
         wanted.add("sackd")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
@@ -29,7 +30,7 @@ def settings(cluster: Cluster, node: Node) -> str:
     return _text(
         cluster,
         accept.names if accept and node.name in cluster.select(accept.where) else (),
-        access.entry(cluster, node),
+        logins.entry(cluster, node),
         access.forwards_to(cluster, node),
         cluster.access.host_based and node.has("compute"),
     )
@@ -58,7 +59,7 @@ def names_of_nodes(cluster: Cluster) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _text(
-    cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forwards_to: tuple[str, ...], trusts_heads: bool
+    cluster: Cluster, names: tuple[str, ...], entry: logins.Entry, forwards_to: tuple[str, ...], trusts_heads: bool
 ) -> str:
     return fill(
         "sshd.conf",

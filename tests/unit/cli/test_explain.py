@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from inventories import INVENTORY, SMALL
+from inventories import INVENTORY, SMALL, copied
+
+SAVIO = INVENTORY / "others" / "savio"
 
 
 def values(done: Any) -> dict[str, tuple[str, int | None]]:
-    (one,) = json.loads(done.out)
+    one = json.loads(done.out)[0]
     return {entry["key"]: (entry["value"], entry["line"]) for entry in one["values"]}
 
 
@@ -47,6 +50,68 @@ def test_a_name_of_both_an_account_and_a_partition_shows_both(gpupool: Callable[
     assert any("cap" in line and "10 GPUs" in line and "inventory.yml:11)" in line for line in done.out.splitlines())
 
 
+def texts(done: Any) -> dict[str, str]:
+    return {key: value for key, (value, _) in values(done).items()}
+
+
+def test_a_user_has_accounts_with_their_limits_qos_partitions_and_logins(gpupool: Callable[..., Any]) -> None:
+    found = values(gpupool("explain", SAVIO, "u-robots1", "--json"))
+    assert found["account.co_robots"] == ("default", 56)
+    assert found["account.co_robots.cap"][0] == "40 GPUs"
+    assert found["account.fc_optics.limits.per_user.gpus"] == ("a5000: 4", 50)
+    assert found["account.fca.limits.group.gpus"][1] == 47, "a limit of an account above"
+    assert found["qos.savio_lowprio"] == ("yes in lowprio", 68)
+    assert found["qos.savio_debug"][0] == "yes in fc_optics (max_wall 3h, group.nodes 4, per_job.nodes 4)"
+    assert found["partition.savio4_gpu"] == ("yes with account co_robots, fc_optics", 72)
+    assert found["partition.savio_lowprio"][0] == "yes with account lowprio and QoS savio_lowprio"
+    assert found["login.always"][0] == "ln[001-002]"
+    assert found["login.never"][0] == "sched"
+
+
+def test_each_no_to_a_user_has_its_reason_and_line(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    more = """  few: {everybody: false}
+  old: {everybody: false}
+partitions:
+  - {name: blues, nodes: "@compute", allow_accounts: [blue]}
+  - {name: reds-not, nodes: "@compute", deny_accounts: [red]}
+  - {name: listed, nodes: "@compute", users: assigned}
+  - {name: grouped, nodes: "@compute", allow_groups: [blue]}
+  - {name: fewest, nodes: "@compute", qos: [few]}
+"""
+    grants = "account: red, grants: [{qos: old, until: 2001-01-31}]"
+    site = copied(SMALL, tmp_path, ("partitions:\n", more), ("account: red", grants))
+    found = values(gpupool("explain", site, "ann", "--json"))
+    lines = (site / "inventory.yml").read_text().splitlines()
+    seen = {key: (value, lines[(line or 0) - 1]) for key, (value, line) in found.items() if value.startswith("no: ")}
+    assert {key: value for key, (value, _) in seen.items()} == {
+        "qos.few": "no: neither the user nor an account has it",
+        "qos.old": "no: the grant ended on 2001-01-31",
+        "partition.blues": "no: only accounts blue",
+        "partition.reds-not": "no: not accounts red",
+        "partition.listed": "no: the user's `partitions` do not list it",
+        "partition.grouped": "no: only groups blue",
+        "partition.fewest": "no: only with QoS few",
+    }
+    assert all(key.partition(".")[2] in line for key, (_, line) in seen.items() if key != "qos.old"), seen
+    assert "name: ann" in seen["qos.old"][1]
+
+
+def test_a_user_whose_access_has_ended_has_nothing_else(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = copied(SMALL, tmp_path, ("account: red", "account: red, until: 2001-01-31"))
+    found = texts(gpupool("explain", site, "ann", "--json"))
+    assert found["access"] == "ended on 2001-01-31: no login, no new job"
+    assert not [key for key in found if key.startswith(("partition", "qos", "login", "account."))]
+
+
+def test_a_qos_has_its_users_and_partitions(gpupool: Callable[..., Any]) -> None:
+    found = values(gpupool("explain", INVENTORY / "example", "patient", "--json"))
+    assert found["everybody"][0] == "false"
+    assert found["may use it"][0] == "u-robotics1"
+    shown = gpupool("explain", INVENTORY / "example", "normal").out
+    assert "QoS normal" in shown
+    assert "u-vision1, u-robotics1" in shown
+
+
 def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
     done = gpupool("explain", SMALL, "all", "max_time")
     assert done.out.splitlines() == [f"  max_time  2d  ({SMALL}/inventory.yml:20)"]
@@ -55,7 +120,7 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["gpu-3"], "there is no node, partition or account 'gpu-3' (did you mean gpu-1?)"),
+        (["gpu-3"], "there is no node, partition, account, user or QoS 'gpu-3' (did you mean gpu-1?)"),
         (["all", "max_tme"], "all has no value of 'max_tme' (did you mean max_time?)"),
     ],
 )

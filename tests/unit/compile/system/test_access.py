@@ -11,9 +11,10 @@ import pytest
 from inventories import INVENTORY, SMALL, changed, cluster_at
 
 from gpupool.cluster.load import load
+from gpupool.cluster.logins import entry
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
-from gpupool.compile.system.access import PAM, SERVICE, entry, forwards_to
+from gpupool.compile.system.access import PAM, SERVICE, forwards_to
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.ssh import TRUSTED_HOSTS
 
