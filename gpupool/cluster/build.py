@@ -75,6 +75,9 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
+            local_disk=shape.local_disk.slurm_size(inventory.slurm.disk_reserve)
+            if shape and shape.local_disk
+            else None,
             gpus=_counted(entry.gpus, lost),
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus else 0,
             features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),

@@ -35,6 +35,8 @@ class OutOfService:
 class Node:
     """A machine of the cluster. `memory` is Slurm's RealMemory in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
+    `local_disk` is Slurm's TmpDisk in MiB; None if the inventory has no disk for jobs.
+
     `hardware` is the entry of its model; None for a node without one, which has no CPUs and no memory. `devices` are
     its GPUs one by one, `gres` counts of the site's other resources. `gpus` and `devices` are those in service;
     `installed` are all devices, if some of them are out of service. `cpus_kept` is the number of CPUs that each GPU
@@ -49,6 +51,7 @@ class Node:
     roles: tuple[str, ...]
     cpus: int
     memory: int
+    local_disk: int | None
     gpus: Mapping[str, int]
     cpus_kept: int
     features: tuple[str, ...]

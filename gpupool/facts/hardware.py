@@ -16,7 +16,9 @@ _FIELDS = ("name", "uuid", "pci.bus_id")
 
 @dataclass(frozen=True)
 class Machine:
-    """CPUs in `sockets`, `cores` of each and `threads` of each core; memory and /tmp in MiB; disks by name in bytes.
+    """CPUs in `sockets`, `cores` of each and `threads` of each core; memory in MiB; disks by name in bytes.
+
+    `tmp` is the size of the disk for jobs in MiB; None if the machine does not have its path.
 
     `gpus` are the names of NVIDIA's GPUs, "" if a name is unknown without a driver; `unseen` are the PCI addresses of
     GPUs that the driver does not see. `files` are the device files of GPUs.
@@ -29,7 +31,7 @@ class Machine:
     cores: int
     threads: int
     memory: int
-    tmp: int
+    tmp: int | None
     disks: tuple[tuple[str, int], ...]
     gpus: tuple[str, ...]
     unseen: tuple[str, ...]
@@ -39,9 +41,9 @@ class Machine:
 class Hardware(Fact[Machine]):
     """The hardware of a machine, in one command."""
 
-    def command(self) -> StringCommand:
-        """Ask the kernel and the driver."""
-        return ask(_LOOK)
+    def command(self, tmp: str = "/tmp") -> StringCommand:
+        """Ask the kernel and the driver; `tmp` is the path of the disk for jobs."""
+        return ask(_LOOK, tmp)
 
     def read(self, lines: list[str]) -> Machine:
         """Read the answer."""
@@ -61,7 +63,7 @@ class Hardware(Fact[Machine]):
             cores=len(cores) // max(1, len(sockets)),
             threads=len(cpus) // max(1, len(cores)),
             memory=int(_first(output.get("memory", ())) or 0) // 1024,
-            tmp=int(_first(output.get("tmp", ())) or 0) // 1024,
+            tmp=int(_first(output["tmp"]) or 0) // 1024 if "tmp" in output else None,
             disks=tuple((name, int(size)) for name, size in (line.split() for line in output.get("disk", ()))),
             gpus=gpus,
             unseen=unseen,

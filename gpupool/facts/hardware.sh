@@ -1,11 +1,11 @@
 #!/bin/sh
-# Prints the machine's hardware: each line is a kind and its values.
+# Prints the machine's hardware: each line is a kind and its values. $1 is the path of the disk for jobs.
 export LC_ALL=C
 echo "arch $(uname -m)"
 echo "product $(cat /sys/class/dmi/id/product_name 2>/dev/null)"
 lscpu -p=CPU,CORE,SOCKET 2>/dev/null | grep -v '^#' | tr ',' ' ' | sed 's/^/cpu /'
 sed -n 's/^MemTotal: *\([0-9]*\) kB/memory \1/p' /proc/meminfo
-df -Pk /tmp | sed -n '2s/^[^ ]* *\([0-9]*\) .*/tmp \1/p'
+df -Pk "$1" 2>/dev/null | sed -n '2s/^[^ ]* *\([0-9]*\) .*/tmp \1/p'
 lsblk -bdnro NAME,SIZE,TYPE 2>/dev/null | sed -n 's/^\([^ ]*\) \([0-9]*\) disk$/disk \1 \2/p'
 for device in /sys/bus/pci/devices/*; do
   case $(cat "$device/vendor" "$device/class" 2>/dev/null | tr '\n' ' ') in

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import GpuType, Hardware
+from gpupool.cluster.schema.scheduling import Slurm
 from gpupool.cluster.units import format_size
 from gpupool.facts.hardware import Machine
 from gpupool.nvidia.names import pattern
@@ -16,8 +18,15 @@ _ABOVE = 1.02
 _MIB = 1024**2
 
 
-def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]:
-    """Yield a text on each difference between a machine and a hardware entry; `reserve` is slurm.memory_reserve."""
+def disk_path(inventory: Inventory) -> str:
+    """Return the path of the disk for jobs on all nodes: of the hardware, else of Slurm's parameters, else /tmp."""
+    own = {key.lower(): value for key, value in inventory.slurm.parameters.items()}
+    disks = (hardware.local_disk for hardware in inventory.hardware.values())
+    return next((disk.path for disk in disks if disk and disk.path), own.get("tmpfs", "/tmp"))
+
+
+def misfits(machine: Machine, hardware: Hardware, slurm: Slurm) -> Iterator[str]:
+    """Yield a text on each difference between a machine and a hardware entry; `slurm` has the reserves."""
     if hardware.cpus != machine.cpus:
         yield f"{machine.cpus} CPUs, not {hardware.cpus}"
     for key in ("sockets", "cores", "threads"):
@@ -27,22 +36,24 @@ def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]
             yield f"{actual} {key}{of}, not {wanted}"
     if hardware.arch is not None and hardware.arch != machine.arch:
         yield f"{machine.arch}, not {hardware.arch}"
-    real_memory = hardware.slurm_memory(reserve)
+    real_memory = hardware.slurm_memory(slurm.memory_reserve)
     if machine.memory < real_memory:
         yield f"memory of {machine.memory}M, less than RealMemory, {real_memory}M"
     elif hardware.memory and machine.memory > hardware.memory * _ABOVE:
         yield f"memory of {machine.memory}M, not {format_size(hardware.memory)}"
     elif hardware.real_memory and not hardware.memory and machine.memory * _FIRMWARE > hardware.real_memory:
         yield f"memory of {machine.memory}M, not {hardware.real_memory}M"
-    if hardware.local_disk is not None and machine.tmp < hardware.local_disk:
-        yield f"a /tmp of {machine.tmp}M, not {format_size(hardware.local_disk)}"
+    disk = hardware.local_disk.slurm_size(slurm.disk_reserve) if hardware.local_disk else None
+    # A file system that is absent may be created by apply.
+    if disk is not None and machine.tmp is not None and machine.tmp < disk:
+        yield f"a disk for jobs of {machine.tmp}M, less than TmpDisk, {disk}M"
     if hardware.gpu_slots is not None and len(machine.gpus) > hardware.gpu_slots:
         yield f"{len(machine.gpus)} GPUs, and {hardware.gpu_slots} slots"
 
 
-def fitting(machine: Machine, known: Mapping[str, Hardware], reserve: str) -> list[str]:
+def fitting(machine: Machine, known: Mapping[str, Hardware], slurm: Slurm) -> list[str]:
     """Return the names of the hardware that a machine matches."""
-    return [name for name, hardware in known.items() if not any(misfits(machine, hardware, reserve))]
+    return [name for name, hardware in known.items() if not any(misfits(machine, hardware, slurm))]
 
 
 def proposal(machine: Machine) -> dict[str, Any]:

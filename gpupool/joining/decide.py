@@ -48,7 +48,7 @@ def choose(machine: Machine, options: MachineOptions, inventory: Inventory, clus
 def _choose_hardware(
     choice: Choice, machine: Machine, options: MachineOptions, inventory: Inventory, claimed: bool
 ) -> None:
-    known, reserve = inventory.hardware, inventory.slurm.memory_reserve
+    known, slurm = inventory.hardware, inventory.slurm
     if claimed:
         choice.hardware = options.hardware or next(iter(known), None)
         if choice.hardware not in known:
@@ -56,10 +56,10 @@ def _choose_hardware(
         return
     if options.hardware in known:
         choice.hardware = options.hardware
-        differs = list(compare.misfits(machine, known[choice.hardware], reserve))
+        differs = list(compare.misfits(machine, known[choice.hardware], slurm))
         choice.wrong += [f"it is not {choice.hardware}: {'; '.join(differs)}"] if differs else []
         return
-    fits = [] if options.hardware else compare.fitting(machine, known, reserve)
+    fits = [] if options.hardware else compare.fitting(machine, known, slurm)
     if len(fits) > 1:
         choice.wrong.append(f"it fits {', '.join(fits)} (choose one with --hardware)")
     elif fits:

@@ -10,6 +10,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, written
+from gpupool.joining.compare import disk_path
 from gpupool.joining.decide import Choice, MachineOptions, choose
 from gpupool.joining.other_nodes import concerned
 from gpupool.joining.request import nodes_of, replaced_of
@@ -73,7 +74,7 @@ def prepare(
     reached = {name: reached_at(target, network, address) for name, address in addresses.items()}
     commands = Commands()
     with _pinned(target, reached, replace=replace, person=person):
-        machines = probe(runner, reached, commands)
+        machines = probe(runner, reached, commands, disk_path(original.site.inventory))
         choices = _chosen(machines, options, original, target.cluster, replace=replace)
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:

@@ -24,8 +24,13 @@ class Commands:
         return report
 
 
-def probe(runner: DeployRunner, addresses: Mapping[str, str], commands: Commands) -> dict[str, Machine]:
-    """Return the hardware of machines, in the inventory or not; GpupoolError with the machines that do not answer."""
+def probe(
+    runner: DeployRunner, addresses: Mapping[str, str], commands: Commands, disk: str = "/tmp"
+) -> dict[str, Machine]:
+    """Return the hardware of machines, in the inventory or not; `disk` is the path of the disk for jobs.
+
+    GpupoolError with the machines that do not answer.
+    """
     runner.load()
     from gpupool.facts.hardware import Hardware
     from gpupool.operations.ambient import this_host
@@ -33,7 +38,7 @@ def probe(runner: DeployRunner, addresses: Mapping[str, str], commands: Commands
     seen: dict[str, Machine | None] = {}
 
     def look() -> None:
-        seen[this_host().name] = this_host().get_fact(Hardware)
+        seen[this_host().name] = this_host().get_fact(Hardware, tmp=disk)
 
     commands.count(runner.look(addresses, look)).ensure_ok()
     if silent := [name for name in addresses if seen.get(name) is None]:

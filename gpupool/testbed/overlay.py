@@ -116,9 +116,7 @@ def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) 
 
 def _with_its_own_disk(node: Node) -> Node:
     """Return a node without the inventory's disk size: slurmd measures the virtual machine's disk, which is smaller."""
-    if node.hardware is None or node.hardware.local_disk is None:
-        return node
-    return replace(node, hardware=node.hardware.model_copy(update={"local_disk": None}))
+    return replace(node, local_disk=None)
 
 
 def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:

@@ -25,7 +25,7 @@ ROWS = """{name: gpu-1, address: 10.90.2.1, roles: [compute], gpus: {h100: 1, h1
     roles: [compute]
     gpus: {a40: 2, v100: 2}
     devices: {a40: [/dev/nvidia0, /dev/nvidia3], v100: [/dev/nvidia1, /dev/nvidia2]}"""
-KEPT = "cores_kept: 2, memory_kept: 8G, local_disk: 1T, weight: 7"
+KEPT = "cores_kept: 2, memory_kept: 8G, local_disk: {real_size: 1T}, weight: 7"
 CORES = f"box: {{cpus: 64, sockets: 2, cores: 16, threads: 2, real_memory: 515000M, {KEPT}}}"
 
 

@@ -1,4 +1,4 @@
-"""Check hardware: CPUs are sockets x cores x threads, memory is set, and jobs get some of both."""
+"""Check hardware: CPUs are sockets x cores x threads, memory and disks are set, and jobs get some of each."""
 
 from collections.abc import Iterator
 
@@ -46,6 +46,22 @@ def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
             total = f"{shape.slurm_memory(reserve)}M"
             message = f"{format_size(shape.memory_kept)} of {total} are kept from jobs: no job could run"
             yield Complaint((*path, "memory_kept"), message, "keep less")
+
+
+def ensure_disks_have_a_size_and_one_path(site: Site) -> Iterator[Complaint]:
+    """A disk for jobs has a size, and all disks have the same path: slurm.conf has one TmpFS for all nodes."""
+    disks = [(name, shape.local_disk) for name, shape in _of_compute_nodes(site) if shape.local_disk]
+    first = next((disk.path for _, disk in disks if disk.path), None)
+    for name, disk in disks:
+        path: Path = ("hardware", name, "local_disk")
+        if disk.size is None and disk.real_size is None:
+            yield Complaint(path, "has no size", "set size, or real_size as `slurmd -C` prints it (TmpDisk)")
+        elif disk.size is not None and disk.real_size is not None and disk.real_size > disk.size:
+            message = f"{format_size(disk.real_size)} is more than the nominal {format_size(disk.size)}"
+            yield Complaint((*path, "real_size"), message, "correct one of them, or remove size")
+        if disk.path != first:
+            message = f"is in {disk.path or '/tmp'}, but Slurm measures the same path on all nodes, {first}"
+            yield Complaint((*path, "path") if disk.path else path, message, f"set path: {first}")
 
 
 def ensure_whole_cores_can_be_allocated(site: Site) -> Iterator[Complaint]:

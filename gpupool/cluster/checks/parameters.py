@@ -122,6 +122,7 @@ def _holds(site: Site) -> set[str]:
             or (inventory.gpu.device_env and site.machines)
             or any(space.env for space in inventory.storage.user_spaces)
         ),
+        "disk_path": any(disk.path for shape in inventory.hardware.values() if (disk := shape.local_disk)),
         "job_directory": inventory.environment.job_directory is not None,
         "shm_clean": any(timer.job == "shm-clean" for timer in inventory.timers),
         "reboot_only_idle": inventory.policies.reboot_only_idle,

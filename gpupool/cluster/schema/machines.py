@@ -1,8 +1,8 @@
 """The cluster as a whole, GPU types, hardware and nodes."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gpupool.cluster.schema.base import (
     Count,
@@ -101,6 +101,30 @@ class GpuType(SourcedEntry):
     min_cuda: CudaVersion | None = Field(None, description="The oldest CUDA version that users' programs for it need.")
 
 
+class LocalDisk(Entry):
+    """A node's disk for jobs; as text, its nominal size."""
+
+    path: PlainPath | None = Field(
+        None, description="Mount point, which slurmd measures (TmpFS): the same on all nodes. Slurm's default: /tmp."
+    )
+    size: Size | None = Field(
+        None, description="Nominal size. TmpDisk is this less slurm.disk_reserve, unless real_size is set."
+    )
+    real_size: SlurmMemory | None = Field(
+        None, description="TmpDisk in slurm.conf, as `slurmd -C` prints it: 5800000M."
+    )
+
+    def slurm_size(self, reserve: str) -> int | None:
+        """Return TmpDisk in MiB: `real_size`, else the nominal size less slurm.disk_reserve (`12%`)."""
+        if self.real_size is not None or self.size is None:
+            return self.real_size
+        return self.size * (100 - int(reserve.rstrip("%"))) // 100
+
+
+def _sized(value: Any) -> Any:
+    return {"size": value} if isinstance(value, str) else value
+
+
 class Hardware(SourcedEntry):
     """A hardware model of nodes."""
 
@@ -120,8 +144,8 @@ class Hardware(SourcedEntry):
     )
     cores_kept: Count = Field(0, description="Cores of a node reserved for the system and its daemons (CoreSpecCount).")
     memory_kept: Size = Field(0, description="Memory of a node reserved for the system (MemSpecLimit).")
-    local_disk: Size | None = Field(
-        None, description="Size of a node's disk for jobs, which they request with `--tmp` (TmpDisk)."
+    local_disk: Annotated[LocalDisk, BeforeValidator(_sized, json_schema_input_type=LocalDisk | str)] | None = Field(
+        None, description="A node's disk for jobs, which they request with `--tmp`: its nominal size, or a mapping."
     )
     arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
         None, description="Processor architecture; a feature of these nodes, for `--constraint`."

@@ -75,6 +75,11 @@ class Slurm(SourcedEntry):
     memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
         "3%", description="Share of the nominal memory that firmware and kernel use; RealMemory does not include it."
     )
+    disk_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 12%")] = Field(
+        "12%",
+        description="Share of a local disk's nominal size that TmpDisk does not include: vendors count 1T as 1000G of "
+        "10^9 bytes, Slurm as 1024G of 2^30, and the file system takes a part.",
+    )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
     backup: Backup | None = None

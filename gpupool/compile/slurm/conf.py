@@ -9,7 +9,7 @@ from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
-from gpupool.compile.slurm.hardware import cpu_words, other_words, select_parameters
+from gpupool.compile.slurm.hardware import cpu_words, disk_path, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
@@ -81,6 +81,7 @@ def slurm_conf(cluster: Cluster) -> str:
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=node_lines(_node_line(cluster, node) for node in compute),
         select=select_parameters(cluster),
+        disk_path=disk_path(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
         reboot_seconds=elastic.REBOOT_SECONDS,

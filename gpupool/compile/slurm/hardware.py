@@ -41,10 +41,18 @@ def other_words(node: Node) -> Iterator[str]:
         return
     if hardware.memory_kept:
         yield f"MemSpecLimit={hardware.memory_kept}"
-    if hardware.local_disk is not None:
-        yield f"TmpDisk={hardware.local_disk}"
+    if node.local_disk is not None:
+        yield f"TmpDisk={node.local_disk}"
     if hardware.weight is not None:
         yield f"Weight={hardware.weight}"
+
+
+def disk_path(cluster: Cluster) -> str | None:
+    """Return TmpFS, the file system that slurmd measures; None for Slurm's own. A testbed's nodes do not have it."""
+    if cluster.drivers.testbed:
+        return None
+    disks = (node.hardware.local_disk for node in cluster.having("compute") if node.hardware)
+    return next((disk.path for disk in disks if disk and disk.path), None)
 
 
 def cores(node: Node, unit: Unit) -> int:

@@ -120,7 +120,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(remote, "reach", reach)
     monkeypatch.setattr(controllers, "reach", reach)
     monkeypatch.setattr(controllers, "locked", lambda _: nullcontext(SimpleNamespace(ensure=lambda: None)))
-    monkeypatch.setattr(prepare, "probe", lambda _, reached, __: dict.fromkeys(reached, BOX))
+    monkeypatch.setattr(prepare, "probe", lambda _, reached, *__: dict.fromkeys(reached, BOX))
     monkeypatch.setattr(host_key, "scan", lambda *_: ("ssh-ed25519 key",))
     monkeypatch.setattr(host_key, "fingerprint", lambda _: "SHA256:known")
     monkeypatch.setattr(host_key, "pinned", lambda *_: ())

@@ -21,7 +21,7 @@ def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         def name(self) -> str:
             return made.runner.looked_at[-1]
 
-        def get_fact(self, fact: object) -> Machine | None:
+        def get_fact(self, fact: object, tmp: str) -> Machine | None:
             return made.machines.get(self.name, BOX)
 
     monkeypatch.setattr(ambient, "this_host", Host)

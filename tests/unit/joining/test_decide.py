@@ -1,14 +1,16 @@
 """The classification of a machine: matching hardware, new hardware, or a refusal with the reason."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from inventories import SMALL
+from inventories import SMALL, copied
 
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import GpuType, Hardware
+from gpupool.cluster.schema.scheduling import Slurm
 from gpupool.facts.hardware import Machine
 from gpupool.joining import compare
 from gpupool.joining.decide import Choice, MachineOptions, choose
@@ -101,7 +103,7 @@ def test_a_machine_without_matching_hardware_gets_a_new_entry(small: tuple[Inven
         {"a40": 2},
         [],
     )
-    assert compare.fitting(other, {"it": Hardware(**choice.new or {})}, "3%") == ["it"]
+    assert compare.fitting(other, {"it": Hardware(**choice.new or {})}, Slurm()) == ["it"]
     assert chosen(small, MachineOptions(hardware="mine"), cpus=32).hardware == "mine"
     assert compare.new_name(BOX, ["poweredge-r750xa"]) == "poweredge-r750xa-2"
 
@@ -124,8 +126,8 @@ def test_a_machine_is_described_in_one_line() -> None:
 def test_more_memory_than_the_hardware_can_have_is_other_hardware() -> None:
     """Firmware and kernel take at most a tenth of the memory."""
     exact = Hardware(cpus=64, real_memory="450000M")
-    assert list(compare.misfits(replace(BOX, memory=500_000), exact, "3%")) == []
-    assert list(compare.misfits(replace(BOX, memory=500_001), exact, "3%")) == ["memory of 500001M, not 450000M"]
+    assert list(compare.misfits(replace(BOX, memory=500_000), exact, Slurm())) == []
+    assert list(compare.misfits(replace(BOX, memory=500_001), exact, Slurm())) == ["memory of 500001M, not 450000M"]
 
 
 def test_new_hardware_is_named_after_its_product_or_its_cpus() -> None:
@@ -138,4 +140,23 @@ def test_new_hardware_is_named_after_its_product_or_its_cpus() -> None:
 
 def test_another_processor_is_other_hardware() -> None:
     arm = Hardware(cpus=64, real_memory="500000M", arch="aarch64")
-    assert list(compare.misfits(BOX, arm, "3%")) == ["x86_64, not aarch64"]
+    assert list(compare.misfits(BOX, arm, Slurm())) == ["x86_64, not aarch64"]
+
+
+def test_a_smaller_disk_is_other_hardware_and_one_to_be_created_is_not_compared() -> None:
+    nominal = Hardware(cpus=64, real_memory="500000M", local_disk="480G")
+    assert list(compare.misfits(replace(BOX, tmp=440_000), nominal, Slurm())) == []
+    wrong = "a disk for jobs of 400000M, less than TmpDisk, 432537M"
+    assert list(compare.misfits(replace(BOX, tmp=400_000), nominal, Slurm())) == [wrong]
+    assert list(compare.misfits(replace(BOX, tmp=None), nominal, Slurm())) == []
+
+
+def test_the_disk_for_jobs_is_where_slurmd_looks_for_it(tmp_path: Path) -> None:
+    def path(name: str, *replaced: tuple[str, str]) -> str:
+        site = examine(copied(SMALL, tmp_path / name, *replaced)).site
+        assert site
+        return compare.disk_path(site.inventory)
+
+    disk = ("gpu_slots: 8", "gpu_slots: 8, local_disk: {path: /scratch, size: 1T}")
+    fs = ("scheduler: {", "slurm: {parameters: {TmpFS: /local}}\nscheduler: {")
+    assert [path("a"), path("b", fs), path("c", disk)] == ["/tmp", "/local", "/scratch"]

@@ -62,7 +62,28 @@ def test_cores_for_the_system_are_reserved_with_all_their_threads(
 
 def test_disk_weight_and_architecture_are_written(tmp_path: Path) -> None:
     line = node_line(changed(SMALL, tmp_path, (BOX, f"{BOX}, local_disk: 1.5T, weight: 0, arch: aarch64")))
-    assert (line["TmpDisk"], line["Weight"], line["Feature"]) == ("1572864", "0", "a40,aarch64")
+    assert (line["TmpDisk"], line["Weight"], line["Feature"]) == ("1384120", "0", "a40,aarch64")
+
+
+def test_a_nominal_disk_is_larger_than_what_slurm_counts(tmp_path: Path) -> None:
+    """slurmd counts MiB of the file system (statvfs); a node with less than TmpDisk is set INVALID (slurm.conf(5))."""
+    line = node_line(changed(SMALL, tmp_path, (BOX, f"{BOX}, local_disk: 27.2T")))
+    ext4 = 27.2e12 / 2**20 * (1 - 256 / 16384)  # without its inodes: 256 bytes for each 16 KiB
+    assert int(line["TmpDisk"]) < ext4
+
+
+def test_a_measured_disk_is_written_unchanged_with_its_path(tmp_path: Path) -> None:
+    disk = "local_disk: {path: /scratch, size: 6.4T, real_size: 6012345M}"
+    cluster = changed(SMALL, tmp_path, (BOX, f"{BOX}, {disk}"))
+    assert node_line(cluster)["TmpDisk"] == "6012345"
+    assert "\nTmpFS=/scratch\n" in slurm_conf(cluster)
+    assert "TmpFS" not in slurm_conf(stand_in(cluster, cgroup="v2")), "no testbed has it"
+
+
+def test_the_share_of_a_disk_that_jobs_do_not_get_can_be_set(tmp_path: Path) -> None:
+    exact = (SCHEDULER, f"slurm: {{disk_reserve: 0%}}\n{SCHEDULER}")
+    line = node_line(changed(SMALL, tmp_path, (BOX, f"{BOX}, local_disk: {{size: 1.5T}}"), exact))
+    assert line["TmpDisk"] == "1572864"
 
 
 def test_measured_memory_is_written_unchanged(tmp_path: Path) -> None:
