@@ -4,11 +4,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
+from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import base_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
-from gpupool.operations import daemon_trials, files, names, overrides, packages, service, slurm
+from gpupool.operations import daemon_trials, files, masters, names, overrides, packages, service, slurm
 from gpupool.roles import everywhere
 
 applies = everywhere
@@ -44,8 +45,9 @@ def try_files(cluster: Cluster, node: Node) -> None:
 
 
 def check_settings(cluster: Cluster, node: Node) -> None:
-    """Fail if another file overrides settings of units and daemons; late, because an admin mends it."""
+    """Fail if another file or program overrides settings of the inventory; late, because an admin mends it."""
     overrides.refused(name="Settings in force", paths=layered_for(cluster, node))
+    masters.refused(name="Other programs", table=TABLE, network=cluster.entry.network)
 
 
 def finish(cluster: Cluster, node: Node) -> None:

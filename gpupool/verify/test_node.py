@@ -9,11 +9,14 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import layered_for
 from gpupool.compile.system.access import admins
+from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.people import groups_for
 from gpupool.facts.departed import Departed
 from gpupool.facts.host_keys import KNOWN, known_in
+from gpupool.facts.masters import Masters
 from gpupool.facts.overrides import LaterFiles
+from gpupool.operations.masters import problems
 from gpupool.operations.overrides import sentence
 from gpupool.verify.asked import asked
 from gpupool.verify.looks import NodeLook
@@ -42,7 +45,10 @@ def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Ho
 def test_no_other_file_overrides_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     found = asked(host, LaterFiles, paths=layered_for(cluster, node))
     assert found is not None, "the files of units and daemons cannot be read"
-    assert not found, "; ".join(map(sentence, found))
+    programs = asked(host, Masters, table=TABLE)
+    assert programs is not None, "the other programs that configure this node cannot be read"
+    undone = [*map(sentence, found), *problems(programs)]
+    assert not undone, "; ".join(undone)
 
 
 def test_clock_is_correct(node: Node, seen: NodeLook) -> None:
