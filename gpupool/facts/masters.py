@@ -15,7 +15,7 @@ _LOOK = shell_file(__package__, "masters.sh")
 
 
 class Owns(StrEnum):
-    """What another program owns, as the script prints it."""
+    """The thing that another program owns, as the script prints it."""
 
     HOSTS = "hosts"
     REBOOT = "reboot"
