@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.conf import has_files
 from gpupool.slurm.user import other_number
 from gpupool.verify import links
 from gpupool.verify.survey import Seen
@@ -88,6 +89,10 @@ class ClusterState:
         faults = [self._unit(name, _MUNGE) or self._unit(name, "slurmctld.service") for name in controllers]
         if faults and all(faults):
             return faults[0]
+        # Slurm's commands read the configuration that a daemon of this node has fetched
+        fetcher = "slurmd.service" if node.has("compute") else "sackd.service"
+        if not has_files(self.cluster, node) and (fault := self._unit(node.name, fetcher)):
+            return fault
         tried = [result for link, result in self.of(node).dialled.items() if link.daemon == "slurmctld"]
         if tried and all(result != "OK" for result in tried):
             return f"{node.name} does not reach slurmctld"

@@ -6,7 +6,7 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
-from gpupool.verify.scope import only_if
+from gpupool.verify.scope import not_checked, only_if
 
 
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
@@ -45,22 +45,30 @@ def test_removed_users_have_no_jobs(cluster: Cluster, node: Node, host: Host) ->
 @pytest.mark.role("compute")
 @pytest.mark.needs("slurmctld", "slurmd")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
-    line = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")
-    state, _, reason = line.partition(" ")
-    assert state.rstrip("*$~#%@^-") in ("idle", "mix", "alloc", "comp", "resv", "plnd"), f"{state}: {reason}"
+    state, _, reason = _shown(node, host, "%t %E").partition(" ")
+    remedy = f"once its fault is mended: `scontrol update nodename={node.slurm_name} state=resume`"
+    assert state.rstrip("*$~#%@^-") in ("idle", "mix", "alloc", "comp", "resv", "plnd"), f"{state}: {reason} ({remedy})"
 
 
 @pytest.mark.role("compute")
 @pytest.mark.needs("slurmctld", "slurmd")
 def test_node_has_the_gpus_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     only_if(node.gpus or node.gres)
-    gres = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
+    gres = _shown(node, host, "%G")
     gpus = {word.split("(")[0] for word in gres.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
     wanted |= {f"{name}:{count}" for name, count in node.gres.items()}
     if files := closed(cluster, node):
         wanted.add(f"{OUT_OF_SERVICE}:{len(files)}")
     assert gpus == wanted, f"Slurm has {gres}, the inventory {', '.join(sorted(wanted))}"
+
+
+def _shown(node: Node, host: Host, fields: str) -> str:
+    """Return fields of a node in sinfo(1); the check of slurmctld's answer has the reason if there are none."""
+    lines: list[str] = host.run(f"sinfo -h -N -n {node.slurm_name} -o '{fields}'").stdout.splitlines()
+    if not lines:
+        not_checked("sinfo does not show the node")
+    return sorted(lines)[0]
 
 
 @pytest.mark.role("head")

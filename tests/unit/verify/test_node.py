@@ -31,6 +31,16 @@ def check_known_hosts(*names: str) -> None:
     test_node.test_host_keys_of_all_nodes_are_known(EXAMPLE, at, at)
 
 
+def test_names_without_the_right_address_are_named_although_getent_fails() -> None:
+    wanted = {other.fqdn: other.address for other in EXAMPLE.nodes.values() if other.address}
+    lost, moved = list(wanted)[1:3]
+    lines = {name: f"{address} {name}" for name, address in wanted.items() if name != lost}
+    lines[moved] = f"192.0.2.1 {moved}"
+    at: Any = Node("\n".join(lines.values()))
+    with pytest.raises(AssertionError, match=rf"at the inventory's address: {lost}, {moved} \(`gpupool apply`"):
+        test_node.test_node_resolves_the_names_of_all_others(EXAMPLE, at, at)
+
+
 def test_missing_host_keys_of_other_nodes_are_named() -> None:
     here = [node.name for node in EXAMPLE.nodes.values() if node.managed and node.address]
     check_known_hosts(*here)
