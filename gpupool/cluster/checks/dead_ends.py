@@ -1,9 +1,12 @@
 """Check for partitions and defaults with which no job could ever run."""
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.schema.labs import User
 from gpupool.cluster.units import format_size
 
 
@@ -87,3 +90,106 @@ def ensure_a_user_may_submit(site: Site) -> Iterator[Complaint]:
         yield Complaint(
             ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"
         )
+
+
+def ensure_users_of_admitted_accounts_have_a_qos(site: Site) -> Iterator[Complaint]:
+    """An account that a partition names has a user with a QoS that the partition allows; a grant is enough."""
+    inventory, members = site.inventory, _members(site)
+    everybodys = {name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for}
+    for path, partition in site.partitions():
+        allowed = set(partition.qos)
+        if not partition.allow_accounts or not allowed or not allowed <= inventory.qos.keys() or allowed & everybodys:
+            continue
+        without, having = [], False
+        for account in site.admitted(partition):
+            own = {*account.qos, site.own_qos.get(account.name, "")}
+            users = members[account.name]
+            has = any(allowed & {*own, *user.qos, *(grant.qos for grant in user.grants)} for user in users)
+            having = having or has
+            if users and not has and not account.members_from:
+                without.append(account.name)
+        if without and having:
+            message = (
+                f"no user of {listed(without)} has {' or '.join(partition.qos)}, so none of their jobs can run here"
+            )
+            hint = "add it to `qos` of the account or of its users, or do not allow the account"
+            yield Complaint((*path, "allow_accounts"), message, hint, "warning")
+
+
+def ensure_the_default_partition_admits_default_accounts(site: Site) -> Iterator[Complaint]:
+    """A job without --partition and --account is not refused: the default partition admits each user's account."""
+    for path, partition in site.partitions():
+        names = [name for name, _ in site.partition_names(partition)]
+        if site.inventory.scheduler.default_partition not in names or partition.for_each:
+            continue
+        admitted = {account.name for account in site.admitted(partition)}
+        users = [user for user in site.inventory.users if user.account not in admitted]
+        if users and all(user.account in site.account_names for user in users):
+            accounts = list(dict.fromkeys(user.account for user in users))
+            message = f"{listed(accounts)} may not submit here, and {_counted(users)} as default account"
+            hint = (
+                "jobs without --partition and --account are refused: admit it, or set scheduler.default_partition: fit"
+            )
+            yield Complaint((*path, _admission(partition.allow_accounts)), message, hint, "warning")
+
+
+def _admission(allowed: tuple[str, ...]) -> str:
+    return "allow_accounts" if allowed else "deny_accounts"
+
+
+def _counted(users: list[User]) -> str:
+    more = len(users) - 1
+    return f"{users[0].name} has it" if not more else f"{users[0].name} and {more} other user{'s' * (more > 1)} have it"
+
+
+def ensure_preemptable_partitions_have_users_without_cap(site: Site) -> Iterator[Complaint]:
+    """A preemptable partition with GPUs admits an account without a cap: a lab's cap counts its preemptable jobs."""
+    inventory, members = site.inventory, _members(site)
+    labs = {owner.name for owner in site.ownership.owners}
+    arbiter = inventory.preemption.arbiter
+    helped = arbiter.partitions if arbiter and arbiter.enabled else ()
+    for path, partition in site.partitions():
+        names = {name for name, _ in site.partition_names(partition)}
+        if not site.is_preempted(partition) or names & set(helped) or not site.gpus_of(frozenset({partition.nodes})):
+            continue
+        used = [account for account in site.admitted(partition) if members[account.name] or account.members_from]
+        if used and all(labs & {*site.with_parents(account.name)} for account in used):
+            message = (
+                f"only labs ({listed([account.name for account in used])}) may submit here, and their caps count here"
+            )
+            hint = "no job runs beyond the caps: admit an account without a cap, such as one of kind shared"
+            yield Complaint(path, message, hint, "warning")
+
+
+def ensure_reservations_are_not_over(site: Site) -> Iterator[Complaint]:
+    """Warn of a reservation that does not recur and whose last day has passed."""
+    for index, reservation in enumerate(site.inventory.reservations):
+        end = (reservation.start + timedelta(seconds=reservation.duration)).date()
+        if not reservation.every and end < date.today():
+            message = f"{reservation.name} was over on {end}"
+            yield Complaint(("reservations", index), message, "remove the entry, or set a later start", "warning")
+
+
+def ensure_an_array_leaves_room_for_other_jobs(site: Site) -> Iterator[Complaint]:
+    """The largest job array does not fill slurmctld's table of jobs."""
+    scheduler, parameters = site.inventory.scheduler, site.inventory.slurm.parameters
+    given = {name.lower(): (name, int(value)) for name, value in parameters.items() if value.isdecimal()}
+    name, largest = given.get("maxarraysize", ("", 0))
+    _, most = given.get("maxjobcount", ("", scheduler.most_jobs))
+    if largest >= most:
+        message = (
+            f"one array of {largest} tasks would fill the table of jobs (MaxJobCount is {most}): no user could submit"
+        )
+        yield Complaint(("slurm", "parameters", name), message, "lower it, or raise MaxJobCount", "warning")
+
+
+def _members(site: Site) -> dict[str, list[User]]:
+    """Return the users of each account."""
+    users = site.inventory.users
+    members: dict[str, list[User]] = {
+        account.name: list(users) if account.is_everybodys else [] for account in site.inventory.accounts
+    }
+    for user in users:
+        for name in dict.fromkeys((user.account, *user.accounts)):
+            members.setdefault(name, []).append(user)
+    return members

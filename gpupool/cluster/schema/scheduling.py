@@ -22,6 +22,7 @@ from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
 from gpupool.slurm.releases import DEFAULT, Supported
 
+_MAX_JOB_COUNT = 10_000  # slurmctld's default, slurm.conf(5)
 # a shell, Lua and a terminal read these characters literally
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
 PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word in lower case, such as jobs")]
@@ -203,6 +204,11 @@ class Scheduler(SourcedEntry):
         description="Old column names and their replacements, with a width if Slurm's default is too small: "
         "AllocTRES%50.",
     )
+
+    @property
+    def most_jobs(self) -> int:
+        """MaxJobCount, above which no user can submit; ten users with `max_submitted_jobs` cannot reach it."""
+        return max(_MAX_JOB_COUNT, 20 * (self.max_submitted_jobs or 0))
 
     @property
     def hides_jobs(self) -> bool:

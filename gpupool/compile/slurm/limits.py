@@ -2,20 +2,16 @@
 
 from gpupool.cluster.model import Cluster
 
-#: slurmctld's own MaxJobCount, slurm.conf(5).
-MOST_JOBS = 10_000
-
 # squeue's answer about 10,000 jobs took 240 MiB as text, and Python holds up to three copies of it.
 _KIB_OF_A_JOB = 80
 _LEAST_MIB = 512
 
 
 def most_jobs(cluster: Cluster) -> int | None:
-    """Return MaxJobCount, above which no user can submit; ten users cannot reach it. None for Slurm's default."""
-    each = cluster.scheduler.max_submitted_jobs
-    return None if each is None else max(MOST_JOBS, 20 * each)
+    """Return MaxJobCount, above which no user can submit; None for Slurm's default."""
+    return None if cluster.scheduler.max_submitted_jobs is None else cluster.scheduler.most_jobs
 
 
 def squeue_memory(cluster: Cluster) -> int:
     """Return the memory in MiB that a program may need to read `squeue --json`."""
-    return max(_LEAST_MIB, (most_jobs(cluster) or MOST_JOBS) * _KIB_OF_A_JOB // 1024)
+    return max(_LEAST_MIB, cluster.scheduler.most_jobs * _KIB_OF_A_JOB // 1024)
