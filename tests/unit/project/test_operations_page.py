@@ -17,8 +17,15 @@ HELPERS = {"plan": ".plan(", "apply": ".apply(", "rehearse": "tried("}
 EVERYWHERE = {"check"}
 
 
+FIRST_MACHINES = (DOCS / "first-machines.md").read_text()
+
+
 def commands(task: str) -> list[list[str]]:
-    lines = re.findall(r"^    \$ gpupool (.+?)(?:  +#.*)?$", TASKS[task], flags=re.MULTILINE)
+    return commands_in(TASKS[task])
+
+
+def commands_in(text: str) -> list[list[str]]:
+    lines = re.findall(r"^ {4,}\$ gpupool (.+?)(?:  +#.*)?$", text, flags=re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
 
@@ -26,10 +33,10 @@ def test_there_are_eleven_tasks() -> None:
     assert len(TASKS) == 11
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_the_commands_of_a_task_are_valid(task: str) -> None:
-    assert commands(task)
-    for words in commands(task):
+@pytest.mark.parametrize("text", [*TASKS.values(), FIRST_MACHINES], ids=[*TASKS, "first-machines.md"])
+def test_the_commands_of_a_task_are_valid(text: str) -> None:
+    assert commands_in(text)
+    for words in commands_in(text):
         command, words = imported(words[0]), words[1:]
         while isinstance(command, TyperGroup):
             command, words = command.commands[words[0]], words[1:]
