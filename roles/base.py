@@ -6,7 +6,7 @@ from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.names import links
-from gpupool.compile.system.packages import base_for, versions_for
+from gpupool.compile.system.packages import base_for, packages_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import daemon_trials, files, masters, names, overrides, packages, service, slurm
@@ -41,7 +41,7 @@ def install(cluster: Cluster, node: Node) -> None:
 
 def try_files(cluster: Cluster, node: Node) -> None:
     """In a plan, have daemons try the files of all roles before this step; an apply has each tried before it is put."""
-    daemon_trials.tried(name="Trial of files")
+    daemon_trials.tried(name="Trial of files", packages=list(packages_for(cluster, node)))
 
 
 def check_settings(cluster: Cluster, node: Node) -> None:

@@ -18,12 +18,15 @@ _UNTRIED = Tried(tried=False)
 class DaemonTrials(Fact[dict[str, Tried]]):
     """The result of each of `checks` (the words of `operations.daemon_checks.command`), by the path of its first file.
 
-    `texts` are the new files by path, as many as `trial.small` accepts. The node's own files stay.
+    `texts` are the new files by path, as many as `trial.small` accepts. `complete`: no package is missing that an apply
+    would install. The node's own files stay.
     """
 
-    def command(self, checks: Sequence[Sequence[str]], texts: Mapping[str, str]) -> StringCommand:
+    def command(
+        self, checks: Sequence[Sequence[str]], texts: Mapping[str, str], complete: bool = False
+    ) -> StringCommand:
         """Ask for all checks in one command."""
-        calls = []
+        calls = ["export GPUPOOL_COMPLETE=yes"] if complete else []
         for _, _, script, _, etc, *paths in checks:
             files = (word for path in paths for word in (path, packed(texts[path])))
             calls.append(shlex.join(["try", script, etc, *files]))

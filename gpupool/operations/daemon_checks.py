@@ -2,7 +2,7 @@
 
 Each check merges the new files with the daemon's other files in a temporary folder and fails with the daemon's message.
 If the daemon or its check is not installed (yet), the files are accepted. Slurm's check is in `trial`; slurmdbd and
-munged have none.
+munged have none. Programs of the site are checked by their interpreters.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,7 @@ _EXPORTS = shell_file(__package__, "daemon_checks_exports.sh")
 
 _NFT = shell_file(__package__, "daemon_checks_nft.sh")
 _NGINX = shell_file(__package__, "daemon_checks_nginx.sh")
+_PROGRAMS = shell_file(__package__, "daemon_checks_programs.sh")
 
 _CHECKS = (
     ("sshd", "/etc/ssh", "/etc/ssh/sshd_config.d/", ".conf", _SSHD),
@@ -29,6 +30,7 @@ _CHECKS = (
     ("exportfs", "/etc/exports.d", "/etc/exports.d/", ".exports", _EXPORTS),
     ("nft", "/etc/gpupool", "/etc/gpupool/", ".nft", _NFT),
     ("nginx", "/etc/nginx", "/etc/nginx/conf.d/", ".conf", _NGINX),
+    ("sh", "/etc/slurm/gpupool/site", "/etc/slurm/gpupool/site/", "", _PROGRAMS),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gpupool.facts.daemon_trials import DaemonTrials
+from gpupool.facts.packages import Packages
 from gpupool.facts.trial import small
 from gpupool.operations import daemon_checks, diffs
 from gpupool.operations.ambient import this_host
@@ -23,15 +24,19 @@ def await_trial(texts: Mapping[str, str]) -> None:
 
 
 @operation
-def tried() -> None:
-    """Refuse if a daemon's own check refuses files that wait for a trial; a note names files without a trial."""
+def tried(packages: list[str] | None = None) -> None:
+    """Refuse if a daemon's own check refuses files that wait for a trial; a note names files without a trial.
+
+    `packages` are those of the node: one that is missing may be what a file needs.
+    """
     texts = _waiting.pop(this_host(), {})
     checks = daemon_checks.checks(texts)
     checked = {path: text for path, text in texts.items() if any(path in command for _, command in checks)}
     if checks:
         commands = [command for _, command in checks]
         what = "whether daemons accept their new files"
-        results = look(DaemonTrials, what, checks=commands, texts=checked) if small(checked) else {}
+        complete = packages is not None and _all_there(packages)
+        results = look(DaemonTrials, what, checks=commands, texts=checked, complete=complete) if small(checked) else {}
         refusals = {path: of.refused for path, of in results.items() if of.refused}
         if wrong := [f"{path}: refused, nothing is replaced: {message}" for path, message in refusals.items()]:
             raise Refused("; ".join(wrong))
@@ -39,6 +44,10 @@ def tried() -> None:
             if path not in results or not results[path].tried:
                 diffs.note(not_tried(path))
     this_host().noop("no daemon refuses its new files")
+
+
+def _all_there(packages: list[str]) -> bool:
+    return not set(packages).difference(look(Packages, "the installed packages", packages=packages).installed)
 
 
 def not_tried(path: str) -> str:

@@ -74,7 +74,7 @@ def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
     A plan asks the same, without a file on the node. It makes no folder of sshd, and tries nothing without it.
     """
     place = etc / path
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(exist_ok=True, parents=True)
     place.with_name(place.name + NEW).write_text(text)
     ((first, command),) = checks([f"/etc/{path}"])
     assert first == f"/etc/{path}"
@@ -84,7 +84,10 @@ def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
     possible = shutil.which(words[2].split("\n")[0].partition("=")[2]) and (
         path != DROP_IN or (etc.parent / "sshd").exists()
     )
-    planned = fact_here(DaemonTrials, checks=[words], texts={str(place): text})[str(place)]
+    planned = fact_here(DaemonTrials, checks=[words], texts={str(place): text}, complete=True)[str(place)]
+    if "is not on the node" in planned.refused:
+        incomplete = fact_here(DaemonTrials, checks=[words], texts={str(place): text})
+        assert incomplete[str(place)] == Tried(tried=False)
     (etc.parent / "kept").rename(place.with_name(place.name + NEW))
     environ = {**os.environ, "GPUPOOL_NEW": NEW, "TMPDIR": str(etc.parent)}
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environ)
@@ -128,6 +131,32 @@ def test_nginxs_reason_for_a_refusal_is_reported(etc: Path) -> None:
     assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n}\n") == (0, "")
     message = 'unknown directive "no_such" in /etc/nginx/conf.d/gpupool.conf:2'
     assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n  no_such on;\n}\n") == (1, message)
+
+
+PROGRAM = "slurm/gpupool/site/prolog-scratch"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#!/bin/sh\nif true; then echo; fi\n", ""),
+        ("#!/usr/bin/env python3\nmatch 1:\n    case _: pass\n", ""),
+        ("#!/bin/bash -e\na=(1 2)\n", ""),
+        ("#!/usr/bin/env -S LANG=C python3 -B\npass\n", ""),
+        ("#!/usr/bin/awk -f\n{ no awk\n", ""),
+        (
+            "#!/bin/sh\nif [ -d /scratch ]; then\n",
+            'prolog-scratch: 3: Syntax error: end of file unexpected (expecting "fi")',
+        ),
+        ("#!/bin/bash\nif [ -d /scratch ]; then\n", "prolog-scratch: line 3: syntax error: unexpected end of file"),
+        ("#!/usr/bin/python3\nprint(\n", "prolog-scratch: line 2: '(' was never closed"),
+        ("#!/opt/perl -w\n1;\n", "prolog-scratch: its interpreter /opt/perl is not on the node"),
+        ("#!/usr/bin/env no-such\n1;\n", "prolog-scratch: its interpreter no-such is not on the node"),
+    ],
+)
+def test_a_sites_program_is_tried_by_its_interpreter(etc: Path, text: str, message: str) -> None:
+    status, reason = tried(etc, PROGRAM, text)
+    assert (status, reason.replace("/etc/slurm/gpupool/site/", "")) == (1 if message else 0, message)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.names import PROGRAMS
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 #: Directories from which slurmd runs several programs around a job, in the order of their names.
 FOLDERS = {"prolog": f"{PROGRAMS}/prolog.d", "epilog": f"{PROGRAMS}/epilog.d"}
+#: Directory of the site's programs, which are checked before they are installed (`operations.daemon_checks`).
+PLACE = f"{PROGRAMS}/site"
 _OURS = "00-gpupool"
 
 
@@ -37,10 +40,16 @@ def files(cluster: Cluster) -> Iterator[File]:
 
 
 def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:
-    """Yield the programs of both directories; `ours` are the texts of our own prolog and epilog, if they are to run."""
+    """Yield the site's programs, and the programs of both directories, which run them and name one that fails.
+
+    `ours` are the texts of our own prolog and epilog, if they are to run.
+    """
     for kind, folder in FOLDERS.items():
         if own := programs(cluster, kind):
             if kind in ours:
                 yield File(f"{folder}/{_OURS}", ours[kind], mode="0755")
             for name, program in own.items():
-                yield File(f"{folder}/{name}", program, mode="0755")
+                path = f"{PLACE}/{kind}-{name}"
+                yield File(path, program, mode="0755")
+                text = fill("site_program", cluster=cluster, program=f"{kind}-{name}", kind=kind, path=path)
+                yield File(f"{folder}/{name}", text, mode="0755")

@@ -44,8 +44,8 @@ def put(
     real file or directory, and a file never replaces a directory: the operation fails with the reason. `check` is a
     command that must accept all new files before one is installed; it finds them beside their destinations, with
     `$GPUPOOL_NEW` after their names. The old texts that the unit `read_by` has read are kept (`service.running`).
-    Files of sshd, systemd, MariaDB, NFS, nftables and nginx are always checked (`daemon_checks`);
-    in a plan, `daemon_trials.tried` has them checked.
+    Files of sshd, systemd, MariaDB, NFS, nftables and nginx, and programs of the site, are always checked
+    (`daemon_checks`); in a plan, `daemon_trials.tried` has them checked.
     """
     files, directories, links = files or [], directories or [], links or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links]

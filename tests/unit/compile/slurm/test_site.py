@@ -1,9 +1,11 @@
 """The site's own files in the folder `slurm` reach Slurm unchanged."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import stand_ins
 from inventories import SMALL, copied
 from submitted import LUAS, Plugin
 
@@ -45,7 +47,9 @@ def test_programs_around_jobs_run_with_ours_in_the_order_of_names(tmp_path: Path
     files = put(cluster, "gpu-1")
     folder = "/etc/slurm/gpupool/prolog.d"
     assert [path for path in files if path.startswith(folder)] == [f"{folder}/00-gpupool", f"{folder}/scratch"]
-    assert files[f"{folder}/scratch"] == program
+    assert files["/etc/slurm/gpupool/site/prolog-scratch"] == program
+    # the program before the file that runs it
+    assert list(files).index("/etc/slurm/gpupool/site/prolog-scratch") < list(files).index(f"{folder}/scratch")
     assert files[f"{folder}/00-gpupool"] == files["/etc/slurm/gpupool/prolog"]
     lines = slurm_conf(cluster).splitlines()
     assert f"Prolog={folder}/*" in lines
@@ -54,6 +58,38 @@ def test_programs_around_jobs_run_with_ours_in_the_order_of_names(tmp_path: Path
     assert [line for line in slurm_conf(alone).splitlines() if "log=" in line.lower() and "Pro" in line] == []
     assert [path for path in put(alone, "gpu-1") if "epilog.d" in path] == ["/etc/slurm/gpupool/epilog.d/scratch"]
     assert "Epilog=/etc/slurm/gpupool/epilog.d/*" in slurm_conf(alone).splitlines()
+
+
+STAND_INS = {name: f'echo {name} "$@" >> "$RAN"' for name in ("logger", "scontrol")}
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        ('#!/bin/sh\n[ "$SLURM_JOB_ID" = 7 ] && [ $# = 0 ]\n', 0),
+        ("#!/bin/sh\nexit 3\n", 3),
+        ("#!/opt/no-interpreter\n", 127),
+    ],
+)
+def test_a_sites_program_that_fails_is_named(program: str, status: int, tmp_path: Path) -> None:
+    cluster = load(with_files(tmp_path / "site", {"epilog-scratch": program}))
+    stand_ins.put(STAND_INS, tmp_path / "bin")
+    own, runner = tmp_path / "epilog-scratch", tmp_path / "runner"
+    files = put(cluster, "gpu-1")
+    own.write_text(files["/etc/slurm/gpupool/site/epilog-scratch"])
+    text = files["/etc/slurm/gpupool/epilog.d/scratch"].replace("/etc/slurm/gpupool/site", str(tmp_path))
+    runner.write_text(text.replace("PATH=", f"PATH={tmp_path}/bin:"))
+    for file in (own, runner):
+        file.chmod(0o755)
+    ran = tmp_path / "ran"
+    environ = {"RAN": str(ran), "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "gpu-1", "PATH": "/usr/bin:/bin"}
+    assert subprocess.run([runner], env=environ, check=False, stderr=subprocess.DEVNULL).returncode == status
+    why = f"epilog-scratch failed with exit status {status}"
+    said = [
+        f"logger -t gpupool-epilog -- job 7: {why}",
+        f"scontrol update nodename=gpu-1 state=drain reason={why}",
+    ]
+    assert (ran.read_text().splitlines() if ran.exists() else []) == (said if status else [])
 
 
 FRAGMENT = """\
