@@ -23,6 +23,9 @@ _NFT = shell_file(__package__, "daemon_checks_nft.sh")
 _NGINX = shell_file(__package__, "daemon_checks_nginx.sh")
 _PROGRAMS = shell_file(__package__, "daemon_checks_programs.sh")
 
+#: Directory of the site's programs.
+SITE = "/etc/slurm/gpupool/site"
+
 _CHECKS = (
     ("sshd", "/etc/ssh", "/etc/ssh/sshd_config.d/", ".conf", _SSHD),
     ("systemd-analyze", "/etc/systemd/system", "/etc/systemd/system/", "", _UNITS),
@@ -30,8 +33,13 @@ _CHECKS = (
     ("exportfs", "/etc/exports.d", "/etc/exports.d/", ".exports", _EXPORTS),
     ("nft", "/etc/gpupool", "/etc/gpupool/", ".nft", _NFT),
     ("nginx", "/etc/nginx", "/etc/nginx/conf.d/", ".conf", _NGINX),
-    ("sh", "/etc/slurm/gpupool/site", "/etc/slurm/gpupool/site/", "", _PROGRAMS),
+    ("sh", SITE, f"{SITE}/", "", _PROGRAMS),
 )
+
+
+def has_programs(paths: Iterable[str]) -> bool:
+    """Return whether there are programs of the site among these files."""
+    return any(path.startswith(f"{SITE}/") for path in paths)
 
 
 def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:

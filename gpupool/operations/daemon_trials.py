@@ -27,7 +27,7 @@ def await_trial(texts: Mapping[str, str]) -> None:
 def tried(packages: list[str] | None = None) -> None:
     """Refuse if a daemon's own check refuses files that wait for a trial; a note names files without a trial.
 
-    `packages` are those of the node: one that is missing may be what a file needs.
+    `packages` are those of the node: a missing one may be the interpreter of a program.
     """
     texts = _waiting.pop(this_host(), {})
     checks = daemon_checks.checks(texts)
@@ -35,7 +35,7 @@ def tried(packages: list[str] | None = None) -> None:
     if checks:
         commands = [command for _, command in checks]
         what = "whether daemons accept their new files"
-        complete = packages is not None and _all_there(packages)
+        complete = packages is not None and daemon_checks.has_programs(texts) and _all_there(packages)
         results = look(DaemonTrials, what, checks=commands, texts=checked, complete=complete) if small(checked) else {}
         refusals = {path: of.refused for path, of in results.items() if of.refused}
         if wrong := [f"{path}: refused, nothing is replaced: {message}" for path, message in refusals.items()]:

@@ -40,7 +40,7 @@ def files(cluster: Cluster) -> Iterator[File]:
 
 
 def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:
-    """Yield the site's programs, and the programs of both directories, which run them and name one that fails.
+    """Yield the site's programs, and the programs of both directories, which run them and name a program that fails.
 
     `ours` are the texts of our own prolog and epilog, if they are to run.
     """

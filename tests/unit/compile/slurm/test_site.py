@@ -15,6 +15,7 @@ from gpupool.cluster.schema.scheduling import Scheduler
 from gpupool.compile import files_for
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.submit import job_submit_lua
+from gpupool.operations.daemon_checks import has_programs
 
 TIMER = ("scheduler:", 'timers: [{job: shm-clean, where: "@compute", when: job-end}]\nscheduler:')
 
@@ -48,6 +49,7 @@ def test_programs_around_jobs_run_with_ours_in_the_order_of_names(tmp_path: Path
     folder = "/etc/slurm/gpupool/prolog.d"
     assert [path for path in files if path.startswith(folder)] == [f"{folder}/00-gpupool", f"{folder}/scratch"]
     assert files["/etc/slurm/gpupool/site/prolog-scratch"] == program
+    assert has_programs(files), "they are tried"
     # the program before the file that runs it
     assert list(files).index("/etc/slurm/gpupool/site/prolog-scratch") < list(files).index(f"{folder}/scratch")
     assert files[f"{folder}/00-gpupool"] == files["/etc/slurm/gpupool/prolog"]
