@@ -18,7 +18,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     from gpupool.cluster.load import examine
 
     loaded = examine(inventory, change)
-    of_site = _of_site(inventory, loaded.cluster) if loaded.cluster else []
+    of_site = _of_site(inventory, loaded.cluster)
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
         print_json({"ok": not errors, "complaints": [_as_dict(complaint) for complaint in complaints]})
@@ -37,8 +37,8 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
         raise SystemExit(2)
 
 
-def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
-    """Return the complaints about the site's own promises, which only a rehearsal reads."""
+def _of_site(inventory: Path, cluster: "Cluster | None") -> list[Located]:
+    """Return the complaints about the site's own promises, which only a rehearsal reads; also without a Cluster."""
     from gpupool.rehearsal.scenarios.read import scenarios
 
     try:

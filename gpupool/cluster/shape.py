@@ -23,7 +23,14 @@ def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def _whole(inventory: Inventory) -> Inventory:
-    """Return the inventory; if it has one entry of hardware, compute nodes without hardware get that."""
+    """Return the inventory with defaults that depend on the number of entries.
+
+    An only partition is the default one; if there is one entry of hardware, compute nodes without hardware get that.
+    """
+    partitions, scheduler = inventory.partitions, inventory.scheduler
+    if len(partitions) == 1 and not partitions[0].for_each and "default_partition" not in scheduler.model_fields_set:
+        own = scheduler.model_copy(update={"default_partition": partitions[0].name})
+        inventory = inventory.model_copy(update={"scheduler": own})
     if len(inventory.hardware) != 1 or all(node.hardware for node in inventory.nodes):
         return inventory
     (only,) = inventory.hardware

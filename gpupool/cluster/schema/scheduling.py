@@ -144,7 +144,10 @@ class RpcLimit(Entry):
 class Scheduler(SourcedEntry):
     """Rules for all jobs."""
 
-    default_partition: Word = Field("none", description="A partition name, none, per_user or fit.")
+    default_partition: Word = Field(
+        "none",
+        description="A partition name, none, per_user or fit; default: the only partition; none of several.",
+    )
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)

@@ -1,6 +1,6 @@
 """A site's own promises, read from the folder `rehearsal` of its inventory and checked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path as FilePath
 
 from pydantic import BaseModel, ValidationError
@@ -12,8 +12,11 @@ from gpupool.cluster.text import read
 from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Submit
 
 
-def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
-    """Return the scenarios in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them."""
+def scenarios(inventory: FilePath, cluster: Cluster | None) -> list[Scenario]:
+    """Return the scenarios in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them.
+
+    Without a Cluster, because the inventory has errors itself, there are no complaints about users.
+    """
     folder = inventory / "rehearsal"
     files = sorted(path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")) if folder.is_dir() else []
     valid: list[Scenario] = []
@@ -29,7 +32,7 @@ def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
         except ValidationError as error:
             complaints = list(_complaints(error))
         else:
-            complaints = list(_unknown(scenario, cluster))
+            complaints = list(_unknown(scenario, cluster.users if cluster else None))
             if scenario.name in taken:
                 message = f"{scenario.name} is also the name of {taken[scenario.name]}"
                 complaints.append(Complaint(("name",), message))
@@ -41,7 +44,7 @@ def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
     return valid
 
 
-def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
+def _unknown(scenario: Scenario, users: Collection[str] | None) -> Iterator[Complaint]:
     """Yield complaints about users who are not in the inventory, and about names that no earlier step defines."""
     named: set[str] = set()
     submitted = False
@@ -49,9 +52,9 @@ def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
         here: Path = ("steps", index)
         if step.submit:
             submitted = True
-            if step.submit.user not in cluster.users:
+            if users is not None and step.submit.user not in users:
                 message = f"there is no user {step.submit.user}"
-                yield Complaint((*here, "submit", "user"), message, _near(step.submit.user, cluster.users))
+                yield Complaint((*here, "submit", "user"), message, _near(step.submit.user, users))
             if step.submit.name:
                 named.add(step.submit.name)
         if step.expect and not submitted:

@@ -67,6 +67,12 @@ def test_check_reads_the_promises_of_a_site(gpupool: Callable[..., Any], tmp_pat
     assert "mine.yml:4: error: steps[0].submit.user: there is no user u-visoin1" in done.out
     assert "1 error" in done.out
     assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
+    (site / "rehearsal" / "mine.yml").write_text(wrong.replace("promise", "pormise"))
+    with (site / "cluster.yml").open("a") as file:
+        file.write("acounts: []\n")
+    done = gpupool("check", site)
+    assert "mine.yml:2: error: pormise: unknown key (did you mean promise?)" in done.out
+    assert "acounts: unknown key" in done.out
 
 
 def test_words_in_brackets_are_not_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
