@@ -109,8 +109,15 @@ def target_of(cluster: "Cluster", inventory: Path, on: str) -> Target:
         message = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
         raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
     from gpupool.testbed.overlay import stand_in
+    from gpupool.testbed.spares import with_joined
 
-    twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
+    twin = stand_in(
+        with_joined(cluster, stands.spares),
+        cgroup=stands.cgroups,
+        network=network,
+        keys=(own,),
+        machines=stands.machines,
+    )
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False}, inventory)
 

@@ -1,7 +1,7 @@
 """`gpupool testbed`: run the cluster of an inventory in containers on this machine."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, ensure_confirmable, print_json, stderr
-from gpupool.errors import GpupoolError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.terminal import Screen, styled
 from gpupool.testbed import look, state
 from gpupool.testbed.spec import Spec
@@ -30,25 +30,39 @@ Prefix = Annotated[
 
 
 def wanted(
-    inventory: Path, *, name: str | None, prefix: str, network: str | None, vm: str | None = None
+    inventory: Path,
+    *,
+    name: str | None,
+    prefix: str,
+    network: str | None,
+    vm: str | None = None,
+    spares: Mapping[str, str] | None = None,
 ) -> tuple[Spec, dict[str, tuple[str, ...]]]:
     """Return the testbed of an inventory, and the mounts that its nodes cannot have.
 
-    `vm` names the nodes that are virtual machines; None keeps the choice of an existing testbed.
+    `vm` names the nodes that are virtual machines; None keeps the choice of an existing testbed. `spares` are addresses
+    of nodes that are not in the inventory, besides those of an existing testbed.
     """
     # Imported here, because most commands of a testbed load no inventory, and the import is slow.
     from gpupool.cluster.load import load
     from gpupool.testbed import host, overlay
+    from gpupool.testbed.spares import with_joined, with_spares
     from gpupool.testbed.vm import choice as vm_choice
 
     whole = load(inventory)
+    stands = state.made_from(inventory, name=name or whole.name, prefix=prefix)
+    before = stands[0].spares if stands else {}
+    if known := [each for each in spares or () if each in whole.nodes and each not in before]:
+        raise UsageError(f"--spare: {', '.join(known)}: already in the inventory (add it to testbed.nodes)")
+    whole = with_joined(whole, before)
     if vm is None:
-        stands = state.made_from(inventory, name=name or whole.name, prefix=prefix)
         machines = tuple(name for name in stands[0].machines if name in whole.testbed_nodes) if stands else ()
     else:
         machines = vm_choice.chosen(whole, vm)
     cluster = overlay.stand_in(whole, cgroup=host.host_cgroups(), network=network, machines=machines)
-    return overlay.spec_of(cluster, name=name, prefix=prefix), vm_choice.left_out(whole, machines)
+    spec = overlay.spec_of(cluster, name=name, prefix=prefix)
+    spec = with_spares(spec, {**before, **(spares or {})}, whole.entry.network)
+    return spec, vm_choice.left_out(whole, machines)
 
 
 @app.command()
@@ -73,6 +87,13 @@ def up(
             autocompletion=complete.nodes,
         ),
     ] = None,
+    spare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ADDRESS",
+            help="A machine that is not in the inventory, with plain Debian, for a trial of onboard; may be repeated.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before recreating nodes, or taking another's testbed over.")
     ] = False,
@@ -83,12 +104,15 @@ def up(
 
     Asks before it recreates nodes, with all of their files, or takes over the testbed of another inventory.
     """
+    from gpupool.joining.request import nodes_of
     from gpupool.testbed import lifecycle
     from gpupool.testbed.loss import losses
 
     if inventory.exists():
         state.note_tried(inventory)  # first, so that no command uses real nodes after a failed start
-    spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
+    spec, left_out = wanted(
+        inventory, name=name, prefix=prefix, network=network, vm=vm, spares=nodes_of(spare) if spare else {}
+    )
     if bare:
         spec = spec.bare()
     _ensure_agreed(losses(spec, inventory), spec, inventory, yes)

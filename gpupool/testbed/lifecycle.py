@@ -104,6 +104,7 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[st
         known_hosts=str(folder / "known_hosts"),
         ssh_config=str(folder / "ssh_config"),
         machines=[box.name for box in spec.machines],
+        spares=dict(spec.spares),
         shapes={box.name: wanted[box.name].shape for box in spec.containers},
     )
 

@@ -68,7 +68,10 @@ class Container:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole testbed; TestbedError if its parts do not fit together."""
+    """A whole testbed; TestbedError if its parts do not fit together.
+
+    `spares` are addresses, in the inventory's own network, of nodes that were started without being in the inventory.
+    """
 
     name: str
     network: str
@@ -77,6 +80,7 @@ class Spec:
     containers: tuple[Container, ...] = ()
     volumes: tuple[Volume, ...] = ()
     prefix: str = "gpupool"
+    spares: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         complaints = list(_complaints(self))

@@ -19,7 +19,7 @@ from gpupool.testbed import keys
 class State:
     """A testbed after its last `up`; paths are absolute, `nodes` are addresses by name, `machines` virtual machines.
 
-    `shapes` are digests of the nodes' properties that only another `up` can change.
+    `shapes` are digests of the nodes' properties that only another `up` can change. `spares` are as in the Spec.
     """
 
     id: str
@@ -38,6 +38,7 @@ class State:
     ssh_config: str
     machines: list[str] = field(default_factory=list)
     shapes: dict[str, str] = field(default_factory=dict)
+    spares: dict[str, str] = field(default_factory=dict)
 
 
 def folder(testbed: str) -> Path:

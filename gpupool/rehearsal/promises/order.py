@@ -49,7 +49,15 @@ def _not_made_because(expected: Expected) -> str | None:
     if reason := with_labs(expected):
         return reason
     place = _place(expected)
-    return None if place and len(place[2]) > 1 else "no two partitions or QoS differ in rank"
+    if place and len(place[2]) > 1:
+        return None
+    if all(len({rank for rank, *_ in _ranks(expected, lab)}) < 2 for lab in expected.labs):
+        return "no two partitions or QoS differ in rank"
+    node = min((node for node in expected.compute if node.gpus), key=lambda node: node.gpu_count)
+    return (
+        f"no two partitions or QoS that differ in rank allow a lab a job on all {node.gpu_count} GPUs of {node.name}, "
+        "the node with the fewest"
+    )
 
 
 def _try(stage: Stage) -> Verdict:

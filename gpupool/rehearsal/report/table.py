@@ -35,6 +35,7 @@ def _table(rehearsed: Rehearsed, width: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     wide = width >= _WIDE
     table.add_column("", no_wrap=True)
+    table.add_column("Key", no_wrap=True)  # for --only
     table.add_column("Promise", ratio=4, no_wrap=True, overflow="ellipsis")
     if wide:
         table.add_column("Tried", ratio=4, no_wrap=True, overflow="ellipsis")
@@ -43,7 +44,9 @@ def _table(rehearsed: Rehearsed, width: int) -> Table:
     for finding in rehearsed.findings:
         sign = styled((f"{SIGNS[finding.outcome]} {finding.outcome}", _STYLES[finding.outcome]))
         tried = [styled(finding.tried)] if wide else []
-        table.add_row(sign, styled(finding.text), *tried, styled(finding.happened), f"{finding.seconds:.1f}")
+        table.add_row(
+            sign, finding.promise, styled(finding.text), *tried, styled(finding.happened), f"{finding.seconds:.1f}"
+        )
     return table
 
 

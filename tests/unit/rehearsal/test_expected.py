@@ -25,6 +25,7 @@ from gpupool.rehearsal.expected_claims import (
     whole_nodes,
     with_cpus,
 )
+from gpupool.rehearsal.promises import order
 
 HERE = Path(gpupool.rehearsal.__path__[0])
 INVENTORIES = Path(__file__).parents[3] / "inventory"
@@ -202,3 +203,14 @@ def test_a_job_requests_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:
     unused = ("  a40: {models: [A40]}", "  h100: {models: [H100]}\n  a40: {models: [A40]}")
     cluster = changed(SMALL, tmp_path, unused, ("scheduler: {", "scheduler: {untyped_gpus: refuse, "))
     assert Expected(cluster).type_in("all") == "a40"
+
+
+def test_order_says_whether_ranks_or_limits_leave_it_unmade(tmp_path: Path) -> None:
+    """Debug is before all others, but allows a user fewer GPUs than a node has."""
+    alone = changed(SMALL, tmp_path / "one", ("    tier: 10\n", ""))
+    assert order._not_made_because(Expected(alone)) == "no two partitions or QoS differ in rank"
+    limits = "    tier: 10\n    limits: {per_user: {gpu: 2}}\n"
+    limited = changed(SMALL, tmp_path / "two", ("    tier: 10\n", limits))
+    reason = "no two partitions or QoS that differ in rank allow a lab a job on all 8 GPUs of gpu-1, "
+    assert order._not_made_because(Expected(limited)) == f"{reason}the node with the fewest"
+    assert order._not_made_because(Expected(cluster_at(SMALL))) is None

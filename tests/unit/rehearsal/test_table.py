@@ -29,6 +29,8 @@ def test_on_a_terminal_the_table_fits_one_screen(width: int) -> None:
     assert len(lines) <= 1 + 17 + 7
     assert all(len(line) <= width for line in lines[:18])
     assert sum(line.startswith("✓ kept") for line in lines) == 15
+    keys = [finding.promise for finding in rehearsal().findings]
+    assert [line[len("– not made") :].split()[0] for line in lines[1 : 1 + len(keys)]] == keys, "the values of --only"
 
 
 def test_only_terminals_get_colours() -> None:
