@@ -16,6 +16,8 @@ from gpupool.wanted import User
 DAY_0 = date(1970, 1, 1).toordinal()
 _FOLDER = shlex.join(["mkdir", "-p", "-m", "0755", ENDS.rpartition("/")[0]])
 _CHUNK = 200  # commands in one script: an argument has at most 128 KiB
+#: Debian's useradd gives each user subordinate numbers, other ones on each node; `subordinate.numbers` gives the same.
+_NO_RANGES = ("-K", "SUB_UID_COUNT=0", "-K", "SUB_GID_COUNT=0")
 
 
 @operation
@@ -88,7 +90,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         # -M: the storage has the homes; -l: no sparse lastlog of gigabytes for a large uid
         # useradd accepts an @ only with --badname
         odd = ["--badname"] if "@" in user.name else []
-        command = ("useradd", *odd, "-M", "-N", "-l", *options, "--", user.name)
+        command = ("useradd", *odd, *_NO_RANGES, "-M", "-N", "-l", *options, "--", user.name)
         work.do(f"user {user.name}", Aspect(f"uid {user.uid}, group {user.group}"), *command)
     elif now.uid != user.uid:
         work.obstacles.append(
