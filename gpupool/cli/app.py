@@ -14,8 +14,8 @@ from gpupool import __version__
 #: The first paragraph of each command's help, so that `gpupool --help` imports no command.
 COMMANDS: Mapping[str, str] = {
     "check": "Report every problem in an inventory. Exit code 2 if it has errors.",
-    "explain": "Show the effective settings of a node, partition, account, user or QoS, with the inventory line that sets "
-    "each.",
+    "explain": "Show the effective settings of a node, partition, account, user or QoS, with the inventory line that "
+    "sets each.",
     "render": "Print all files that gpupool would write, Slurm's first, and the accounting entities.",
     "plan": "Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node "
     "failed.",
