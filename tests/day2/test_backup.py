@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
+import full
 import pytest
 from inventories import SMALL, copied
 from pace import until
 
-from tests.testbed.cluster import Testbed, gpupool, up
+from tests.testbed.cluster import Testbed, docker, gpupool, hang_up, up
 
 NETWORK = "10.185.0.0/16"
 HEAD, TO = "ctl", "/srv/backup/slurm"
@@ -158,8 +160,22 @@ def test_a_database_with_jobs_is_kept_under_another_name(testbed: Testbed) -> No
     assert verify(testbed) == []
 
 
-def test_a_controller_without_database_and_queue_is_not_started_and_brought_back_by_one_command(
-    testbed: Testbed,
+EMPTIED = "rm -rf /var/spool/slurmctld/*"
+DROPPED = "mariadb -e 'drop database slurm_acct_db'"
+NO_QUEUE = "/var/spool/slurmctld has no queue, and an empty slurmctld would end the jobs"
+NO_DATABASE = "/var/spool/slurmctld has the state of the cluster, and the database on ctl does not have it"
+#: What is lost, the commands that lose it, and apply's reason.
+LOSSES = (
+    pytest.param(f"{DROPPED}; {EMPTIED}", NO_QUEUE, id="database and queue"),
+    pytest.param(EMPTIED, NO_QUEUE, id="queue", marks=full.only),
+    pytest.param(DROPPED, NO_DATABASE, id="database", marks=full.only),
+    pytest.param("", NO_QUEUE, id="disk", marks=full.only),
+)
+
+
+@pytest.mark.parametrize(("commands", "reason"), LOSSES)
+def test_a_controller_that_lost_parts_of_the_cluster_is_not_started_and_comes_back_by_one_command(
+    testbed: Testbed, tmp_path: Path, commands: str, reason: str
 ) -> None:
     jobs = [testbed.submit("ann", "-p all -c 1 --mem=1G", "sleep 3600") for _ in range(12)]
     for number in jobs:
@@ -167,24 +183,41 @@ def test_a_controller_without_database_and_queue_is_not_started_and_brought_back
     testbed.out(HEAD, "sleep 10; systemctl start gpupool-backup")
     late = testbed.submit("ann", "-p all -c 1 --mem=1G", "sleep 3600")
     testbed.wait_for(late, "RUNNING")
-    testbed.out(
-        HEAD,
-        "systemctl stop slurmctld slurmdbd; mariadb -e 'drop database slurm_acct_db'; rm -rf /var/spool/slurmctld/*",
-    )
+    if commands:
+        testbed.out(HEAD, f"systemctl stop slurmctld slurmdbd; {commands}")
+    else:
+        lose_the_disk(testbed, tmp_path)
     refused = testbed.apply()
     assert refused.returncode == 1
-    assert "/var/spool/slurmctld has no queue, and an empty slurmctld would end the jobs" in refused.stdout
+    assert reason in refused.stdout
     assert "gpupool restore INVENTORY --controller" in refused.stdout
     assert testbed.run(HEAD, "systemctl is-active slurmctld").returncode != 0
     code, output = restore(testbed, "--controller", "--yes")
     assert code == 0, output
-    assert f"running jobs that are not in the backup, and will end: {late}\n" in output
+    queue_is_lost = reason == NO_QUEUE
+    assert (f"running jobs that are not in the backup, and will end: {late}\n" in output) == queue_is_lost
     until(lambda: testbed.run(HEAD, "scontrol ping").returncode == 0, "slurmctld answers")
     until(lambda: "idle" not in testbed.out(HEAD, "sinfo -h -n gpu-1 -o %t"), "the node is registered")
-    assert {testbed.job(number)["JobState"] for number in jobs} == {"RUNNING"}
+    kept = jobs if queue_is_lost else [*jobs, late]
+    assert {testbed.job(number)["JobState"] for number in kept} == {"RUNNING"}
     with_steps = (
         "for p in $(pgrep -x slurmstepd); do tr '\\0' ' ' < /proc/$p/cmdline; echo; done | grep -o '[0-9]*.batch'"
     )
-    until(lambda: f"{late}.batch" not in testbed.out("gpu-1", with_steps).split(), "the late job has ended")
-    assert {f"{number}.batch" for number in jobs} <= set(testbed.out("gpu-1", with_steps).split())
+    if queue_is_lost:
+        until(lambda: f"{late}.batch" not in testbed.out("gpu-1", with_steps).split(), "the late job has ended")
+    assert {f"{number}.batch" for number in kept} <= set(testbed.out("gpu-1", with_steps).split())
+    assert testbed.apply().returncode == 0
     assert testbed.plan() == (0, {})
+    testbed.out(HEAD, f"scancel {' '.join([*jobs, late])}")
+
+
+def lose_the_disk(testbed: Testbed, kept: Path) -> None:
+    """Replace the controller's machine by a new one; only the backups, which the site keeps elsewhere too, are left."""
+    container = testbed.container(HEAD)
+    docker("cp", f"{container}:{TO}", str(kept / "slurm"))
+    docker("rm", "-f", "-v", container)
+    hang_up(container)
+    done = gpupool("testbed", "up", testbed.inventory, "--network", NETWORK, "--yes")
+    assert done.returncode == 0, done.stderr
+    docker("exec", container, "mkdir", "-p", TO)
+    docker("cp", f"{kept}/slurm/.", f"{container}:{TO}")
