@@ -10,21 +10,33 @@ function rules.of_user(job)
   end
 end
 
--- A job without --partition goes to all partitions that admit it, and starts where it fits first.
+-- Returns whether a partition has the types of GPUs that a job requests; a GPU without a type may be any.
+local function has_types(job, types)
+  for _, field in ipairs(amounts.GPU_FIELDS) do
+    for kind in pairs(amounts.gpus_in(given(job[field]))) do
+      if not (types and (types[kind] or kind == "" and next(types))) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- A job without --partition goes to all partitions that admit it and have its GPUs, and starts where it fits first. If
+-- none has them, Slurm itself refuses the job with the reason.
 function rules.fitting(job)
   if given(job.partition) then
     return
   end
-  local account, names = given(job.account) or job.default_account or "", {}
+  local names, having = {}, {}
   for _, partition in ipairs(site.fitting) do
-    local by_account = not (partition.only and not partition.only[account])
-      and not (partition.never and partition.never[account])
-    if by_account and not (partition.users and not partition.users[job.user_name]) then
+    if request.is_admitted(job, partition) and not (partition.users and not partition.users[job.user_name]) then
       names[#names + 1] = partition.name
+      having[#having + 1] = has_types(job, partition.gpus) and partition.name or nil
     end
   end
   if #names > 0 then
-    job.partition = table.concat(names, ",")
+    job.partition = table.concat(#having > 0 and having or names, ",")
   end
 end
 

@@ -12,11 +12,12 @@ function rules.account(_, all)
 end
 
 -- A job without --qos gets the QoS of its first partition, as Slurm's DefaultTime does. Accounts with a default QoS
--- keep it.
+-- keep it. If the partition does not admit the account, its user must read that, and not about the QoS.
 function rules.of_partition(job, _, partitions)
-  local qos = site.partition_qos[request.partitions(job, partitions):match("^[^,]*")]
-  if qos and not given(job.qos) and not (site.own_qos and site.own_qos[request.account(job)]) then
-    job.qos = qos
+  local place = site.partition_qos[request.partitions(job, partitions):match("^[^,]*")]
+  local has_own = site.own_qos and site.own_qos[request.account(job)]
+  if place and not given(job.qos) and not has_own and request.is_admitted(job, place) then
+    job.qos = place.qos
   end
 end
 

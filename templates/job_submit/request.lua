@@ -39,6 +39,12 @@ function request.account(job)
   return (request.given(job.account) or job.default_account or ""):lower()
 end
 
+-- Returns whether a partition with the accounts `only` or `never` admits the account of a job.
+function request.is_admitted(job, place)
+  local account = request.account(job)
+  return not (place.only and not place.only[account]) and not (place.never and place.never[account])
+end
+
 function request.qos(job)
   return (request.given(job.qos) or job.default_qos or site.default_qos):lower()
 end

@@ -104,7 +104,9 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "refuse_repeated": bool(cluster.gpu_types),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
         "partition_qos": {
-            name: partition.entry.default_qos for name, partition in partitions.items() if partition.entry.default_qos
+            name: {"qos": partition.entry.default_qos, **_accounts(cluster, partition)}
+            for name, partition in partitions.items()
+            if partition.entry.default_qos
         },
         "replaced": replaced,
         "timed": timed(cluster),
@@ -179,16 +181,21 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for partition in cluster.partitions.values():
         # A job must not be sent to a preemptable partition that it did not request.
         if not partition.preemptable:
-            admits: dict[str, Any] = {"name": partition.name}
-            if partition.allow_accounts:
-                admits["only"] = _names(_with_those_below(cluster, partition.allow_accounts))
-            elif partition.deny_accounts:
-                admits["never"] = _names(_with_those_below(cluster, partition.deny_accounts))
+            gpus = dict.fromkeys(gpu for name in partition.nodes for gpu in cluster.nodes[name].all_gpus)
+            admits: dict[str, Any] = {"name": partition.name, "gpus": _names(gpus)} | _accounts(cluster, partition)
             if partition.entry.is_assigned or partition.entry.allow_groups:
                 admits["users"] = _names(
                     user.name for user in cluster.users.values() if cluster.admits_user(partition, user)
                 )
             yield admits
+
+
+def _accounts(cluster: Cluster, partition: Partition) -> dict[str, Any]:
+    """Return the accounts that a partition admits (`only`) or refuses (`never`), in lower case as Slurm has them."""
+    for key, accounts in (("only", partition.allow_accounts), ("never", partition.deny_accounts)):
+        if accounts:
+            return {key: _names(name.lower() for name in _with_those_below(cluster, accounts))}
+    return {}
 
 
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:

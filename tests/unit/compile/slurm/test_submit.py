@@ -104,6 +104,24 @@ def test_a_job_without_a_partition_gets_all_in_which_it_fits(tmp_path: Path) -> 
     assert fitting.submit(partition="long").set == {}
 
 
+@pytest.mark.parametrize("luas", LUAS)
+def test_a_job_is_only_sent_to_partitions_with_its_gpus(tmp_path: Path, luas: ModuleType) -> None:
+    """A job in a partition without its GPUs waits there with the reason BadConstraints."""
+    parts = {
+        'name: short, nodes: "@compute"': "name: short, nodes: n1",
+        'name: debug, nodes: "@compute"': "name: debug, nodes: n3",
+        "accounts:\n": "  - {name: n3, address: 10.90.2.3, roles: [compute], hardware: box}\naccounts:\n",
+    }
+    fitting = plugin(tmp_path, luas=luas, where="fit", instead=parts)
+    assert fitting.submit().set == {"partition": "short,long,red-only,debug"}
+    for field in ("tres_per_job", "tres_per_node", "tres_per_task"):
+        assert fitting.submit(**{field: "gres/gpu:1"}).set["partition"] == "short,long,red-only"
+        assert fitting.submit(**{field: "gres/gpu:a40:1"}).set["partition"] == "short,long,red-only"
+        assert fitting.submit(**{field: "gres/gpu:2080_ti:1"}).set["partition"] == "long,red-only"
+    unknown = fitting.submit(tres_per_node="gres/gpu:h100:1").set["partition"]
+    assert unknown == "short,long,red-only,debug", "Slurm's own message has the reason"
+
+
 ASSIGNED = {
     "name: debug, nodes": "name: debug, users: assigned, nodes",
     "default_partition: debug}": "partitions: [debug]}",

@@ -104,6 +104,25 @@ def test_a_job_without_a_qos_gets_its_partitions(
     assert (answer.accepted, answer.set.get("qos"), answer.logged) == (True, qos, [])
 
 
+@pytest.mark.parametrize(
+    ("admits", "account", "qos"),
+    [
+        ("deny_accounts: [overcap]", "overcap", None),
+        ("deny_accounts: [overcap]", "Blue", "long"),
+        ("allow_accounts: [blue]", "overcap", None),
+        ("allow_accounts: [blue]", "blue", "long"),
+    ],
+)
+def test_accounts_that_the_partition_does_not_admit_read_about_the_partition(
+    tmp_path: Path, admits: str, account: str, qos: str | None
+) -> None:
+    """With the partition's QoS, slurmctld answered "Invalid qos specification" first."""
+    long = 'long, nodes: "@compute", max_time: 7d, tier: 10, deny_accounts: [overcap]'
+    partition = {f"name: {long}": f"name: {long.replace('deny_accounts: [overcap]', admits)}, default_qos: long"}
+    answer = plugin(tmp_path, instead=partition).submit(partition="long", account=account)
+    assert answer.set.get("qos") == qos
+
+
 def test_a_job_without_a_partition_gets_the_qos_of_the_default_one(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, where="long", instead=DEFAULT_QOS))
     assert text is not None

@@ -3,7 +3,10 @@
 
 local site = {
   sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096, ["tasks"] = 1000000, ["hosts"] = 10000 },
-  fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
+  fitting = {
+    { ["name"] = "arandu", ["gpus"] = { ["a100"] = true } },
+    { ["name"] = "devwork", ["gpus"] = { ["ws"] = true } }
+  },
   refuse_fatal = true,
   refuse_repeated = true,
   memory_per_gpu = 61440,
