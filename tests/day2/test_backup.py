@@ -164,7 +164,7 @@ EMPTIED = "rm -rf /var/spool/slurmctld/*"
 DROPPED = "mariadb -e 'drop database slurm_acct_db'"
 NO_QUEUE = "/var/spool/slurmctld has no queue, and an empty slurmctld would end the jobs"
 NO_DATABASE = "/var/spool/slurmctld has the state of the cluster, and the database on ctl does not have it"
-#: What is lost, the commands that lose it, and apply's reason.
+#: The lost part, the commands that lose it, and apply's reason.
 LOSSES = (
     pytest.param(f"{DROPPED}; {EMPTIED}", NO_QUEUE, id="database and queue"),
     pytest.param(EMPTIED, NO_QUEUE, id="queue", marks=full.only),
