@@ -65,7 +65,9 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
     where = "nodes that no lab owns" if site.ownership.of_nodes else "compute nodes"
     if caps > gpus:
         message = f"the labs' {noun} add up to {caps}, but the {where} have {gpus} GPUs"
-        yield Complaint(("accounts",), message, "more GPUs are promised than exist")
+        each = listed([f"{owner.gpus} of {owner.name}" for owner in sharing if owner.gpus], most=20)
+        hint = f"more GPUs are promised than exist: lower {each} by {caps - gpus} in sum"
+        yield Complaint(("accounts",), message, hint)
     elif caps < gpus:
         message = f"the labs' {noun} add up to {caps} of {gpus} GPUs; the rest have no owner"
         yield Complaint(("accounts",), message, severity="warning")

@@ -12,6 +12,7 @@ from gpupool.slurm.hostlists import fold
 
 #: Keys whose values are selectors; below `groups`, all values are.
 SELECTORS = frozenset(("nodes", "where", "mount_on", "links_on", "owns", "vscode_kill"))
+_OUTAGES = "out_of_service"
 _NAMES = "gateway_forwards_to"  # a list of nodes' names
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+){2,}|[0-9]+|[0-9]+[KMGTP]")
 _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
@@ -67,7 +68,12 @@ def without_node(text: str, name: str) -> str:
 
 
 def without_mentions(text: str, name: str) -> str:
-    """Return a text whose selectors do not name a node; ValueError if one would then select no node."""
+    """Return a text whose selectors do not name a node; ValueError if one would then select no node.
+
+    Entries of out_of_service with this node alone are removed.
+    """
+    while outage := _outage_of(text, name):
+        text = _applied(text, outage)
     root = tree(text)
     edits: list[Edit] = []
     for path, value in root.walk() if root else ():
@@ -91,6 +97,34 @@ def has(text: str, key: str) -> bool:
     """Return whether a text has a top-level key."""
     root = tree(text)
     return root is not None and root.get(key) is not None
+
+
+def _outage_of(text: str, name: str) -> list[Edit]:
+    """Return the removal of the first entry of out_of_service that has no other node than this one."""
+    root = tree(text)
+    at = root.get(_OUTAGES) if root else None
+    if root is None or at is None or at.kind != "sequence":
+        return []
+    alone = [index for index, item in enumerate(at.parts) if _is_alone(item.get("nodes"), name)]
+    if not alone:
+        return []
+    if len(at.parts) > 1:
+        return [_removed(text, at, alone[0])]
+    if at.flow:
+        return [(at.start, at.end, "[]")]
+    key = next(key for key in root.parts[::2] if key.word == _OUTAGES)
+    colon = text.index(":", key.end) + 1
+    return [(colon, colon, " []"), _removed(text, at, 0)]
+
+
+def _is_alone(selector: Value | None, name: str) -> bool:
+    if selector is None or selector.kind != "scalar":
+        return False
+    try:
+        without(selector.word, name)
+    except ValueError:
+        return True
+    return False
 
 
 def _nodes(text: str) -> Value:

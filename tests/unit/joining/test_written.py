@@ -68,8 +68,19 @@ def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
 
 
 def test_a_node_is_not_retired_if_a_lab_would_own_more_than_the_rest(site: Path) -> None:
-    with pytest.raises(BadInventoryError, match="GPUs"):
+    with pytest.raises(BadInventoryError, match=r"lower 10 of red and 6 of blue by 8 in sum"):
         written.without_nodes(written.read_original(site), ["gpu-1"])
+
+
+def test_the_entry_of_a_broken_node_leaves_with_it(tmp_path: Path) -> None:
+    broken = ("qos:", "out_of_service:\n  - {nodes: gpu-2, gpus: [1], reason: a fan is broken}\nqos:")
+    folder = copied(SMALL, tmp_path / "broken", TOTALS, broken)
+    added = written.with_nodes(written.read_original(folder), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    added.draft.write()
+    made = written.without_nodes(written.read_original(folder), ["gpu-2"])
+    made.draft.write()
+    assert "gpu-2" not in load(folder).nodes
+    assert "out_of_service: []" in text(folder)
 
 
 def test_an_interrupted_write_is_completed_by_the_next_command(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

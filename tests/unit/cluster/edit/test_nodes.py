@@ -119,6 +119,26 @@ def test_selectors_lose_the_name_and_everything_else_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("[{nodes: a1, gpus: [2]}, {nodes: b}]", "[{nodes: b}]", id="one of a row"),
+        pytest.param("[{nodes: b}, {nodes: a1}]", "[{nodes: b}]", id="the last of a row"),
+        pytest.param("[{nodes: a1}]", "[]", id="the only one of a row"),
+        pytest.param("[{nodes: a1}, {nodes: a1, gpus: [1]}]", "[]", id="two of the same node"),
+        pytest.param("\n  - {nodes: a1}\n  - {nodes: b}\n", "\n  - {nodes: b}\n", id="one of a list"),
+        pytest.param(
+            "  # broken\n  - nodes: a1\n    gpus: [2]\nslurm: {}\n", " []  # broken\nslurm: {}\n", id="a list"
+        ),
+        pytest.param("\n- {nodes: a1}", " []", id="without a final line feed"),
+        pytest.param("[{nodes: 'a[1-2]'}]", "[{nodes: a2}]", id="a range"),
+    ],
+)
+def test_an_outage_of_a_node_that_leaves_is_removed(before: str, after: str) -> None:
+    gap = "" if before[0] in " \n" else " "
+    assert without_mentions(f"out_of_service:{gap}{before}", "a1") == f"out_of_service:{gap}{after}"
+
+
+@pytest.mark.parametrize(
     ("selector", "left"),
     [("a,b", "b"), ("b,a", "b"), ("a[1-3]", "a[1-3]"), ("@compute", "@compute"), ("b!a", "b"), ("a*", "a*")],
 )
