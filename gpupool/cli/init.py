@@ -12,6 +12,8 @@ from gpupool.cli.screen import stdout
 from gpupool.errors import UsageError
 
 START = Path(__file__).parent.parent / "start"
+# the example's reason to accept a warning is not a site's
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "accepted.yml")
 SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
 
 
@@ -21,7 +23,7 @@ def command(
     """Create a commented example inventory that passes `check` and can be started as a testbed."""
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UsageError(f"{folder} exists and is not empty; name a new folder")
-    shutil.copytree(START, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(START, folder, dirs_exist_ok=True, ignore=_LEFT_OUT)
     _show_editors(folder, schema.of_inventories())
     _show_editors(folder / "rehearsal", schema.of_promises())
     stdout.print(f"created {folder}; edit it, then run: gpupool check {folder}")

@@ -41,6 +41,11 @@ class Loaded:
         """The complaints that prevent a Cluster."""
         return [located for located in self.complaints if located.complaint.severity == "error"]
 
+    @property
+    def open(self) -> list[Located]:
+        """All complaints but the warnings that the inventory accepts."""
+        return [located for located in self.complaints if located.complaint.accepted is None]
+
 
 @contextmanager
 def _uncollected() -> Iterator[None]:

@@ -12,6 +12,13 @@ _TO = ("slurm", "backup", "to")
 _ELSEWHERE = "use a directory on an export of another machine"
 
 
+def ensure_controllers_have_a_backup(site: Site) -> Iterator[Complaint]:
+    """Slurm's own data of a cluster with a controller is copied each night: the inventory cannot restore it."""
+    if site.inventory.slurm.backup is None and any("controller" in node.entry.roles for node in site.node_table.nodes):
+        message = "no backup: with the controller's disk, all usage, all limits of accounting and the queue are lost"
+        yield Complaint(("slurm", "backup"), message, "set slurm.backup, on an export of another machine", "warning")
+
+
 def ensure_backups_have_a_separate_directory(site: Site) -> Iterator[Complaint]:
     """The directory of backups is not written by users, not purged, and not inside the originals."""
     backup, storage = site.inventory.slurm.backup, site.inventory.storage

@@ -29,7 +29,7 @@ def test_check_counts_nodes_gpus_labs_and_partitions(gpupool: Callable[..., Any]
     assert done.code == 0
     lines = done.out.splitlines()
     assert [lines[0], lines[-1]] == [
-        "no errors, 2 warnings",
+        "no errors, 2 warnings, 1 accepted",
         "skynet: 52 nodes, 36 of them compute: 284 GPUs, 2056 CPUs; 14 labs, 19 partitions",
     ]
 
@@ -54,7 +54,8 @@ def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
         "words": "unknown key",
         "hint": "did you mean contributed_gpus?",
     }
-    assert json.loads(gpupool("check", SMALL, "--json").out) == {"ok": True, "complaints": []}
+    found = json.loads(gpupool("check", SMALL, "--json").out)
+    assert (found["ok"], [each["code"] for each in found["complaints"]]) == (True, ["controllers-have-a-backup"])
 
 
 def test_check_reads_the_promises_of_a_site(gpupool: Callable[..., Any], tmp_path: Path) -> None:
@@ -259,7 +260,11 @@ def test_init_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Pa
     done = gpupool("init", site)
     assert done.code == 0
     assert f"gpupool check {site}" in done.out
-    assert gpupool("check", site).code == 0
+    done = gpupool("check", site)
+    assert (done.code, done.out.splitlines()[0]) == (0, "no errors, 1 warning"), (
+        "a site needs a backup, the example not"
+    )
+    assert "slurm.backup: no backup: " in done.out
     assert gpupool("render", site, "--out", tmp_path / "out").code == 0
     assert all("#" in path.read_text() for path in site.glob("*.yml"))
     assert not list(site.rglob("__pycache__"))

@@ -12,6 +12,11 @@ from gpupool.cluster.checks import CHECKS, code
 from gpupool.cluster.load import examine
 
 WARNED = ("    scratch: {server: files, ", "    scratch: {squash: none, server: files, ")
+#: a backup on an export that the site mounts itself
+WITH_BACKUP = (
+    ('  #backup: {to: /srv/backup/slurm, at: "02:30", keep: 14}', "  backup: {to: /weka/slurm}"),
+    ("  exports:\n", "  exports:\n    weka: {at: /weka, fs: weka, mounted_by: site, mount_on: control}\n"),
+)
 WARNING = "squash-is-intended"
 AT = "storage.exports.scratch"
 
@@ -21,7 +26,7 @@ def site(tmp_path: Path) -> Callable[[str], Path]:
     """Return a function that copies the example with one warning, and adds text to it."""
 
     def with_text(text: str) -> Path:
-        copied(INVENTORY / "example", tmp_path, WARNED)
+        copied(INVENTORY / "example", tmp_path, WARNED, *WITH_BACKUP)
         (tmp_path / "accepted.yml").write_text(text or "# none\n")
         return tmp_path
 

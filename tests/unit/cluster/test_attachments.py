@@ -29,7 +29,7 @@ def test_a_file_that_cannot_be_installed_is_named(inventory: Path) -> None:
     (inventory / "wiki" / "logo.png").write_bytes(b"\x89PNG")
     (inventory / "wiki" / "large.txt").write_text("x" * 1_000_001)
     (inventory / "wiki" / "more").mkdir()
-    complaints = [str(complaint).removeprefix(f"{inventory}/") for complaint in examine(inventory).complaints]
+    complaints = [str(complaint).removeprefix(f"{inventory}/") for complaint in examine(inventory).open]
     assert complaints == [
         "wiki/a b.html:1: error: cannot be read: its name has other characters than letters, digits, `_`, `.` and `-`",
         "wiki/large.txt:1: error: cannot be read: too large, the maximum is 1 MB",

@@ -32,7 +32,7 @@ def check(tmp_path: Path) -> Callable[[str], list[str]]:
 
     def run(text: str) -> list[str]:
         (tmp_path / "inventory.yml").write_text(text)
-        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
 
     return run
 
@@ -180,7 +180,7 @@ def test_a_complaint_about_a_private_key_does_not_contain_it(check: Callable[[st
 def test_an_unreadable_file_does_not_hide_complaints_about_others(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("accounts: [\n")
     (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
-    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
     assert found[0].startswith("a.yml:2: error: not YAML")
     assert found[1:] == ["b.yml:10: error: nodez: unknown key (did you mean nodes?)"]
 
@@ -188,7 +188,7 @@ def test_an_unreadable_file_does_not_hide_complaints_about_others(tmp_path: Path
 def test_a_key_in_two_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("\nqos: {}\n")
-    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
     assert found == [f"b.yaml:2: error: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
 
 
@@ -196,7 +196,7 @@ def test_an_unreadable_file_is_a_complaint(tmp_path: Path) -> None:
     (tmp_path / "a.yml").mkdir()
     (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
     (tmp_path / "c.yml").write_text("- a list\n")
-    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    found = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
     assert found[0].startswith("a.yml:1: error: cannot be read: ")
     assert found[1].startswith("b.yml:1: error: not UTF-8 text")
     assert found[2].startswith("c.yml:1: error: an inventory file is a mapping")
@@ -221,7 +221,7 @@ def test_an_alias_of_aliases_of_aliases_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(text, "_MOST", 1000)
     lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
     (tmp_path / "x.yml").write_text("\n".join(lines))
-    assert "an alias (*name) refers to itself" in str(examine(tmp_path).complaints[0])
+    assert "an alias (*name) refers to itself" in str(examine(tmp_path).open[0])
 
 
 YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)

@@ -14,7 +14,7 @@ GIB = st.integers(1, 80)
 
 
 def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
-    return [str(complaint) for complaint in examine(copied(SMALL, folder, *changes)).complaints]
+    return [str(complaint) for complaint in examine(copied(SMALL, folder, *changes)).open]
 
 
 @pytest.mark.promise("SKY-036")

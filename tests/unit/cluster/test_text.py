@@ -19,7 +19,7 @@ def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
 
     def run(text: str | bytes) -> list[str]:
         (tmp_path / "x.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
-        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
 
     return run
 
@@ -27,7 +27,7 @@ def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yml")
     (tmp_path / "b.yml").symlink_to("/dev/zero")
-    lines = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
+    lines = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
     assert lines == [f"{name}.yml:1: error: cannot be read: a device or a pipe, not a file" for name in "ab"]
     assert len(examine(tmp_path / "a.yml").errors) == 1
 
@@ -35,7 +35,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "x.yml").open("wb") as file:
         file.truncate(1 << 40)  # a sparse file: no block of it is on the disk
-    assert "too large: the maximum is 20 MB" in str(examine(tmp_path).complaints[0])
+    assert "too large: the maximum is 20 MB" in str(examine(tmp_path).open[0])
 
 
 @pytest.mark.parametrize("item", ["[ #]\n", '["]",', "{ #}\n", "[ ']',"])
@@ -100,7 +100,7 @@ def test_a_complaint_is_one_printable_line(sign: str, place: str, complaints: Ca
 def test_a_file_name_does_not_break_the_line(tmp_path: Path) -> None:
     (tmp_path / "a\nb\x1b.yml").write_text("x: 1\n")
     (tmp_path / os.fsdecode(b"c\xff.yml")).write_text("y: 1\n")
-    lines = [str(complaint) for complaint in examine(tmp_path).complaints]
+    lines = [str(complaint) for complaint in examine(tmp_path).open]
     assert lines
     assert all(line.isprintable() for line in lines)
 

@@ -17,7 +17,7 @@ def complaints(folder: Path, plugin: str, text: str | None) -> list[str]:
     file = folder / "inventory.yml"
     keys = f"slurm: {{parameters: {{topologyplugin: {plugin}}}}}\nscheduler:" if plugin else "scheduler:"
     file.write_text(file.read_text().replace("scheduler:", keys, 1))
-    return [str(complaint).partition("slurm.parameters: ")[2] for complaint in examine(folder).complaints]
+    return [str(complaint).partition("slurm.parameters: ")[2] for complaint in examine(folder).open]
 
 
 @pytest.mark.parametrize("plugin", ["topology/tree", "topology/block"])

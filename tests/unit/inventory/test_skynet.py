@@ -208,7 +208,7 @@ def test_minivac_exports_nothing(inventory: Inventory) -> None:
     server = entry(inventory, "minivac")
     assert server.capacity == parse_size("360T")
     assert all(export.server != "minivac" for export in inventory.storage.exports.values())
-    found = [complaint for complaint in examine(SKYNET).complaints if "minivac" in complaint.complaint.message]
+    found = [complaint for complaint in examine(SKYNET).open if "minivac" in complaint.complaint.message]
     assert [complaint.complaint.severity for complaint in found] == ["warning"]
 
 

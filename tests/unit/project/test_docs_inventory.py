@@ -35,7 +35,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_the_example_has_no_complaints() -> None:
-    assert [str(complaint) for complaint in examine(EXAMPLE).complaints] == []
+    assert [str(complaint) for complaint in examine(EXAMPLE).open] == []
 
 
 def test_the_example_shows_every_key(everything: Inventory) -> None:

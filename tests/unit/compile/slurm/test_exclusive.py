@@ -93,6 +93,6 @@ def test_where_all_nodes_are_allocated_whole_no_share_is_required(tmp_path: Path
     for text, complaints in ((bare, 2), (bare.replace("max_time:", "exclusive: job\n    max_time:"), 0)):
         (tmp_path / "inventory.yml").write_text(text)
         assert (
-            len([complaint for complaint in map(str, examine(tmp_path).complaints) if ": info: " not in complaint])
+            len([complaint for complaint in map(str, examine(tmp_path).open) if ": info: " not in complaint])
             == complaints
         )

@@ -151,7 +151,7 @@ def test_files_that_slurm_would_refuse_are_named_with_the_line(tmp_path: Path) -
     folder = with_files(tmp_path / "site", files)
     (tmp_path / "secret").write_text("x\n")
     (folder / "slurm" / "topology.conf").symlink_to(tmp_path / "secret")
-    found = [str(complaint).removeprefix(f"{folder}/slurm/") for complaint in examine(folder).complaints]
+    found = [str(complaint).removeprefix(f"{folder}/slurm/") for complaint in examine(folder).open]
     assert [line.split(" (")[0] for line in found] == [
         "epilog-b:1: error: contains '\\r'",
         "job_submit.lua:1: error: the last line has no line feed",

@@ -137,7 +137,7 @@ def test_quotas_on_another_admins_server_are_neither_set_nor_checked(tmp_path: P
     old = "server: fs2, path: /zfs/fast/homes, fs: zfs, at: /home"
     new = "server: fs1, path: /elsewhere/homes, quotas_by: site, at: /home"
     loaded = examine(copied(STORED, tmp_path / "one", (old, new)))
-    assert loaded.complaints == []
+    assert loaded.open == []
     assert loaded.cluster
     assert {
         tuple(dataset.user_quotas) for node in ("fs1", "fs2") for dataset in datasets(loaded.cluster, node).values()
