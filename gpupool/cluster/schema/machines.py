@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from gpupool.cluster.schema.base import (
     Count,
@@ -213,13 +213,23 @@ class Cloud(SourcedEntry):
     shutdown_timeout: Duration = Field(120, description="Maximum time that a node takes to switch off.")
 
 
+_IMPLY_COMPUTE = ("hardware", "gpus")
+
+
+def _with_default_roles(schema: dict[str, Any]) -> None:
+    schema["required"].remove("roles")
+    schema["anyOf"] = [{"required": [key]} for key in ("roles", *_IMPLY_COMPUTE)]
+
+
 class NodeEntry(SourcedEntry):
-    """One node, or a range of identical nodes."""
+    """One node, or a range of identical nodes. Without `roles`, a node with hardware or GPUs is a compute node."""
+
+    model_config = ConfigDict(json_schema_extra=_with_default_roles)
 
     name: NodeNames
     address: Address | None = None
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
-    roles: tuple[Role, ...] = Field(min_length=1)
+    roles: tuple[Role, ...] = Field(min_length=1, description="Default for a node with `hardware` or `gpus`: compute.")
     hardware: Name | None = Field(
         None, description="An entry of `hardware`; default for compute nodes: the only entry, if there is only one."
     )
@@ -248,6 +258,13 @@ class NodeEntry(SourcedEntry):
     parameters: Parameters = Field(
         default_factory=dict, description="Further keys of the node's line in slurm.conf; they override the hardware's."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_compute(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "roles" not in data and any(key in data for key in _IMPLY_COMPUTE):
+            return {**data, "roles": ["compute"]}
+        return data
 
 
 class Gpu(SourcedEntry):

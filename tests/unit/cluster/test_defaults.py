@@ -3,7 +3,11 @@
 from pathlib import Path
 
 import pytest
-from inventories import STORED, changed
+from inventories import SMALL, STORED, changed
+from jsonschema import Draft202012Validator
+
+from gpupool.cli.schema import of_inventories
+from gpupool.cluster.shape import validated
 
 
 @pytest.mark.parametrize(
@@ -20,3 +24,24 @@ def test_of_several_partitions_none_is_the_default_one(tmp_path: Path) -> None:
     more = "partitions:\n  - {name: more, nodes: '@compute', max_time: 1d}\n"
     cluster = changed(STORED, tmp_path / "own", ("default_partition: all, ", ""), ("partitions:\n", more))
     assert not any(partition.default for partition in cluster.partitions.values())
+
+
+def test_a_node_with_hardware_is_a_compute_node(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path / "own", ("roles: [compute], hardware", "hardware"))
+    assert cluster.nodes["gpu-2"].roles == ("compute",)
+
+
+@pytest.mark.parametrize(
+    ("node", "complete"),
+    [
+        ({"hardware": "box"}, True),
+        ({"gpus": {"a40": 8}}, True),
+        ({"roles": ["head"], "hardware": "box"}, True),
+        ({"model": "R650"}, False),
+    ],
+)
+def test_other_nodes_need_roles_and_editors_agree(node: dict[str, object], complete: bool) -> None:
+    data = {"nodes": [{"name": "gpu-1", "address": "10.90.2.1", **node}]}
+    _, complaints = validated(data)
+    assert (("nodes", 0, "roles") in [complaint.path for complaint in complaints]) is not complete
+    assert Draft202012Validator(of_inventories()).is_valid(data) is complete
