@@ -80,6 +80,16 @@ def ensure_jobs_are_accounted_as_they_are_gathered(site: Site) -> Iterator[Compl
         yield Complaint(("slurm", "parameters", name), message, "remove one of the two")
 
 
+def ensure_private_data_leave_metrics(site: Site) -> Iterator[Complaint]:
+    """With any PrivateData, slurmctld gives no metrics (Slurm's Metrics Guide); elastic nodes need one."""
+    inventory = site.inventory
+    name = next((name for name in inventory.slurm.parameters if name.lower() == "metricstype"), None)
+    other = "scheduler.private_data" if inventory.scheduler.private_data else "elastic nodes"
+    if name and (inventory.scheduler.private_data or "elastic" in _holds(site)):
+        message = f"has no effect with {other}: slurmctld gives no metrics if PrivateData is set"
+        yield Complaint(("slurm", "parameters", name), message, "remove one of the two")
+
+
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
     """Only nodes with the role compute have parameters: others have no line in slurm.conf."""
     for index, entry in enumerate(site.inventory.nodes):
