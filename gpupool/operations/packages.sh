@@ -46,8 +46,8 @@ fetch() { # package, address, sha256 of the file, folder of notes
   trap 'rm -rf -- "$dir"; restore' EXIT
   # apt's download helper uses apt's proxies, and checks the sum
   output=$(/usr/lib/apt/apt-helper download-file "$2" "$file" "SHA256:$3" 2>&1) || {
-    printf '%s\n' "$output" >>"$log"; output=$(printf '%s\n' "$output" | grep '^E: ' | tail -n 1)
-    printf '%s\n' "cannot fetch $2: ${output#E: }" >&2; exit 1
+    printf '%s\n' "$output" >>"$log"; output=$(printf '%s\n' "$output" | grep '^E: ' | head -n 1)
+    output=${output#E: }; printf '%s\n' "cannot fetch $2: ${output#"Failed to fetch $2  "}" >&2; exit 1
   }
   from_file || { update || :; from_file; } || { name_removals --allow-downgrades -- "$file"; say 'apt-get install'; }
   mkdir -p -- "$4"; printf '%s\n' "$3" >"$4/.$1.new"; sync -- "$4/.$1.new"; mv -fT -- "$4/.$1.new" "$4/$1"

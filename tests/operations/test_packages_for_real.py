@@ -83,13 +83,18 @@ SUM = "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"
         (("up",), ""),
         (("partly",), ""),
         ((), UNREAD),
-        (("lists", "away"), "cannot fetch https://packages.example.org/a.deb: Failed to fetch"),
+        (
+            ("lists", "away"),
+            "cannot fetch https://packages.example.org/a.deb: Could not resolve 'packages.example.org'",
+        ),
     ],
 )
 def test_a_package_comes_from_its_address(states: tuple[str, ...], message: str, tmp_path: Path) -> None:
     helper = tmp_path / "apt-helper"
     helper.write_text(
-        '#!/bin/sh\n[ ! -e "$STATE/away" ] || { echo "E: Failed to fetch"; exit 100; }\necho "$*" >> "$STATE/fetched"\n'
+        '#!/bin/sh\n[ ! -e "$STATE/away" ] || { echo "E: Failed to fetch $2  Could not resolve '
+        '\'packages.example.org\'"; echo "E: Download Failed"; exit 100; }\n'
+        'echo "$*" >> "$STATE/fetched"\n'
     )
     helper.chmod(stat.S_IRWXU)
     call = f"fetch a https://packages.example.org/a.deb {SUM} {tmp_path}/notes"
