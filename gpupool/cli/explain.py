@@ -8,10 +8,13 @@ from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.quote import listed
 from gpupool.errors import UsageError
 
 if TYPE_CHECKING:
     from gpupool.cluster.explain.values import Explained, Value
+
+_MOST = 5  # keys in a hint
 
 
 def command(
@@ -38,7 +41,8 @@ def command(
         raise BadInventoryError(loaded.errors)
     known = explain(loaded, name)
     if not known:
-        raise UsageError(f"there is no node, partition, account, user or QoS {name!r}{_hint(name, names(loaded))}")
+        hint = _hint(name, names(loaded)) or _keys(name)
+        raise UsageError(f"there is no node, partition, account, user or QoS {name!r}{hint}")
     chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in known]
     if key is not None and not any(values for _, values in chosen):
         keys = [value.key for each in known for value in each.values]
@@ -57,6 +61,14 @@ def command(
 
 def _is(value: "Value", key: str) -> bool:
     return value.key == key or value.key.startswith(f"{key}.")
+
+
+def _keys(word: str) -> str:
+    """Return a hint with the keys of an inventory that a word may mean."""
+    from gpupool.cluster.guessed import keys_for
+
+    keys = keys_for(word)
+    return f" (in an inventory, see {listed(keys, _MOST)})" if keys else ""
 
 
 def _hint(word: str, known: list[str]) -> str:

@@ -57,6 +57,20 @@ def hint(path: Path) -> str | None:
     return _did_you_mean(near[0]) if near else _has(mapping)
 
 
+def keys_for(word: str) -> list[str]:
+    """Return the keys of an inventory that a word may mean, with their mappings: `partitions[].max_time`."""
+    exact = [_inside(of, word) for of, its in mappings().items() if word in its and word not in _SOURCES]
+    found = dict.fromkeys(exact)
+    for here in dict.fromkeys((*_TABLES, *(mapping for mapping, _ in _of_admins()))):
+        answer = _of_admins().get((here, _bare(word))) or _of_slurm(here, word) or ""
+        if answer.startswith("use "):
+            key = answer.removeprefix("use ").partition(":")[0]
+            above, _, _ = key.rpartition(".")
+            is_whole = above in mappings() if above else False
+            found[key if is_whole or key.partition(".")[0] not in mappings()[here] else _inside(here, key)] = None
+    return list(found)
+
+
 def _did_you_mean(key: str) -> str:
     return f"did you mean {key}?"
 

@@ -121,6 +121,11 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
     ("arguments", "error"),
     [
         (["gpu-3"], "there is no node, partition, account, user or QoS 'gpu-3' (did you mean gpu-1?)"),
+        (
+            ["LLN"],
+            "there is no node, partition, account, user or QoS 'LLN' (in an inventory, see "
+            "partitions[].parameters.LLN)",
+        ),
         (["all", "max_tme"], "all has no value of 'max_tme' (did you mean max_time?)"),
     ],
 )

@@ -86,3 +86,17 @@ def test_a_word_without_an_answer_has_no_hint() -> None:
 def test_a_path_has_the_form_of_the_documentation() -> None:
     assert form(("nodes", 3, "gpus", "a40")) == "nodes[].gpus.NAME"
     assert keys_at(("scheduler", "rpc_limit")) == ["bucket", "refill"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("walltime", ["partitions[].max_time", "qos.NAME.max_wall", "accounts[].limits.per_job.wall"]),
+        ("ram", ["hardware.NAME.memory"]),
+        ("allow_qos", ["partitions[].qos"]),
+        ("bf_window", ["slurm.parameters.SchedulerParameters"]),
+        ("flavour", []),
+    ],
+)
+def test_a_word_is_explained_by_the_keys_that_it_may_mean(word: str, meant: list[str]) -> None:
+    assert sorted(guessed.keys_for(word)) == sorted(meant)
