@@ -23,7 +23,14 @@ class LiteralConsole(Console):
         return super().render_str(plain(text), **{**options, "markup": False, "emoji": False})
 
     def print_table(self, table: Table) -> None:
-        """Print a table at its full width: rich would cut it at the terminal's width, or at 80 columns in a pipe."""
+        """Print a table without a cut: at its full width, or in a narrower terminal, with lines broken inside of cells.
+
+        Rich itself would cut it at the terminal's width, or at 80 columns in a pipe.
+        """
         room = self.options.update(width=_WIDEST)
         width = self.measure(table, options=room).maximum
+        if self.is_terminal and width > self.width:
+            width = self.width
+            for column in table.columns:
+                column.overflow = "fold"
         self.print(Segments(list(self.render(table, room.update(width=width)))), end="")

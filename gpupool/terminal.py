@@ -59,7 +59,7 @@ class Screen:
         self.console.print(*parts, **options)
 
     def print_table(self, table: "Table") -> None:
-        """Print a table at its full width."""
+        """Print a table without a cut; on a narrow terminal, the lines of its cells are broken."""
         self.console.print_table(table)
 
     def status(self, text: "str | Text") -> "Status":

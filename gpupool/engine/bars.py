@@ -12,6 +12,7 @@ from gpupool.engine.progress import ShownProgress
 from gpupool.terminal import plain, styled
 
 REFRESH_SECONDS = 0.1
+_BESIDE = 66  # columns for stage, bar, count and time, of which rich would take some for a long operation
 
 
 class BarProgress(ShownProgress):
@@ -55,7 +56,9 @@ class BarProgress(ShownProgress):
     def step(self, host: str, what: str) -> None:
         """Show the current operation beside the bar."""
         if self._task is not None:
-            self._bars.update(self._task, now=plain(f"{host}: {what}"))
+            room = max(1, self._bars.console.width - _BESIDE)
+            now = plain(f"{host}: {what}")
+            self._bars.update(self._task, now=now if len(now) <= room else f"{now[: room - 1]}…")
             self._draw()
 
     def advance(self, steps: int = 1) -> None:

@@ -49,6 +49,21 @@ def test_cells_of_a_table_are_not_markup() -> None:
     assert out.getvalue().count("[/t]") == 2
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_wide_table_is_broken_inside_of_its_cells_on_a_terminal_only(terminal: bool) -> None:
+    """The terminal would continue the last column at the left edge of the next line."""
+    table = Table("Node", "If nothing is done", box=None)
+    words = " ".join(f"word{number}" for number in range(20))
+    table.add_row("a40-01", words)
+    table.add_row("a40-02", "x" * 70)
+    out = io.StringIO()
+    Screen(file=out, width=50, force_terminal=terminal, no_color=True).print_table(table)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert max(map(len, lines)) == 50 if terminal else len(lines) == 3
+    column = " ".join(line[lines[0].index("If") :].strip() for line in lines[1:])
+    assert column.replace(" ", "") == words.replace(" ", "") + "x" * 70
+
+
 def report_of(why: str) -> Report:
     change = change_of(f"Files | {why}", f"+{why}\n")
     return Report({"a40-01": HostReport(ok=False, failure=why, changes=(change,), commands=1, seconds=1.0)}, 1.0)
@@ -77,6 +92,18 @@ def test_progress_prints_names_unchanged(terminal: bool) -> None:
         progress.note(ODD + ORDERS)
     assert out.getvalue().count(ODD + SHOWN) >= 2
     assert "\x1b]0;" not in out.getvalue()
+
+
+def test_a_long_operation_hides_neither_count_nor_time() -> None:
+    out = io.StringIO()
+    with progress_on(Screen(file=out, width=100, force_terminal=True, no_color=True)) as progress:
+        progress.stage("Rehearse", 21)
+        progress.step("cap", "Every lab reaches its cap, and not one GPU more, while all others wait for theirs " * 3)
+        progress.tick()
+        lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", out.getvalue()).replace("\r", "\n").splitlines()
+    (shown,) = {line for line in lines if "Every lab" in line}
+    assert re.search(r"Rehearse  +0/21 0:00:0\d cap: Every lab reaches.*…$", shown.strip()), shown
+    assert len(shown) <= 100
 
 
 def test_a_reason_of_a_node_is_one_line_without_control_sequences() -> None:
