@@ -8,7 +8,7 @@ from inventories import SMALL, changed
 from pace import until
 
 from gpupool.programs.arbiter.guard import MARK
-from gpupool.rehearsal.twin import Ask, Twin
+from gpupool.rehearsal.twin import Ask, Refusal, Twin
 from gpupool.rehearsal.twin import container as twin_container
 
 BOX = "box: {cpus: 64, memory: 512G, gpu_slots: 8, cpus_kept_per_gpu: 6}"
@@ -25,6 +25,9 @@ ROWS = """{name: gpu-1, address: 10.90.2.1, roles: [compute], gpus: {h100: 1, h1
     roles: [compute]
     gpus: {a40: 2, v100: 2}
     devices: {a40: [/dev/nvidia0, /dev/nvidia3], v100: [/dev/nvidia1, /dev/nvidia2]}"""
+PARTITIONS = """  - {name: slices, nodes: gpu-1, max_time: 2d}
+  - {name: blue, nodes: gpu-1, max_time: 2d, allow_accounts: [blue], default_qos: quick}
+"""
 KEPT = "cores_kept: 2, memory_kept: 8G, local_disk: {real_size: 1T}, weight: 7"
 CORES = f"box: {{cpus: 64, sockets: 2, cores: 16, threads: 2, real_memory: 515000M, {KEPT}}}"
 
@@ -38,7 +41,9 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
         (ROW, ROWS),
         ("contributed_gpus: 10", "contributed_gpus: 8"),
         ("contributed_gpus: 6", "contributed_gpus: 4"),
-        ("scheduler: {", "scheduler: {allocate: core, "),
+        ("scheduler: {default_partition: all", "scheduler: {allocate: core, default_partition: fit"),
+        ("qos:\n", "qos:\n  quick: {everybody: false}\n"),
+        ("partitions:\n", f"partitions:\n{PARTITIONS}"),
         ("ctl,gpu-1", "ctl,gpu-1,gpu-2,gpu-3"),
     ]
     with pytest.MonkeyPatch.context() as patch:
@@ -88,6 +93,21 @@ def test_a_slice_is_allocated_as_a_gpu(twin: Twin) -> None:
         "three of four jobs run, one for each slice",
         lambda: str(twin.jobs()),
     )
+
+
+def test_a_job_without_a_partition_waits_only_where_its_gpus_are(twin: Twin) -> None:
+    twin.clear()
+    user = next(iter(twin.cluster.users))
+    jobs = twin.submit([Ask(user, ("-H", f"--gres=gpu:{gpu}:1", "--mem=1G")) for gpu in ("v100", "h100")])
+    asked = [twin.run(f"squeue -h -j {job} -o %P").out.strip() for job in jobs]
+    assert [sorted(names.split(",")) for names in asked] == [["all", "red"], ["all", "red", "slices"]]
+
+
+def test_an_account_that_a_partition_does_not_admit_is_refused_for_the_account(twin: Twin) -> None:
+    (answer,) = twin.submit([Ask(next(iter(twin.cluster.users)), ("-p", "blue", "--mem=1G"))])
+    assert isinstance(answer, Refusal)
+    assert "account" in answer.message.lower(), answer
+    assert "qos" not in answer.message.lower(), answer
 
 
 def test_a_job_of_one_cpu_has_a_whole_core(twin: Twin) -> None:
