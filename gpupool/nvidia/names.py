@@ -17,6 +17,11 @@ def _tokens(name: str) -> tuple[str, ...]:
     return tuple(word for word in re.findall(r"[a-z0-9]+", name.lower()) if word != "nvidia")
 
 
+def words(name: str) -> str:
+    """Return a reported name in the form that `pattern` matches."""
+    return " ".join(_tokens(name))
+
+
 def _model(name: str) -> tuple[str, ...]:
     """Return the words of a name that identify the model, without brand, edition, form and memory."""
     left = [word for word in _tokens(name) if word not in _BRANDS | _EDITIONS and not _FORM.fullmatch(word)]
@@ -54,7 +59,7 @@ def pattern(declared: str) -> str:
     forms = "".join(rf"(?=.*\b{word}\b)" for word in _tokens(declared) if _FORM.fullmatch(word))
     ours = {each.capability for each in of_model(declared)}
     others = [
-        " ".join(_tokens(name))
+        words(name)
         for name, _ in _listed()
         if ours and _model(name) == _model(declared) and not ours & {each.capability for each in of_model(name)}
     ]

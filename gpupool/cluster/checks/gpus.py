@@ -7,6 +7,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import GpuType, NodeEntry
+from gpupool.nvidia.nvml import reported
 from gpupool.slurm.releases import has
 
 _LIBRARIES = {"nvidia": ("nvml", "nvidia"), "amd": ("rsmi",), "intel": ("oneapi",)}
@@ -24,6 +25,8 @@ def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "autodetect"), message, f"use {' or '.join(_LIBRARIES[kind.vendor])}")
         elif kind.autodetect == "nvidia" and not has(version, "AutoDetect=nvidia"):
             yield Complaint((*path, "autodetect"), f"Slurm {version} does not have `nvidia`", "use nvml")
+        if kind.autodetect == "nvml" and kind.vendor == "nvidia":
+            yield from _named_by_nvml(path, name, kind)
         if kind.mig is None:
             continue
         if kind.vendor != "nvidia":
@@ -33,9 +36,20 @@ def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "mig", "of"), message, "name the type of the whole GPU")
         if kind.autodetect == "nvidia":
             yield Complaint((*path, "autodetect"), "`nvidia` does not find MIG slices", "use nvml")
-        if kind.autodetect == "nvml" and kind.mig.profile not in name:
-            message = f"NVML finds slices by a part of their name, such as {kind.mig.of}_{kind.mig.profile}"
-            yield Complaint(path, message, f"call this type {kind.mig.of}_{kind.mig.profile}")
+
+
+def _named_by_nvml(path: Path, name: str, kind: GpuType) -> Iterator[Complaint]:
+    profile = kind.mig.profile if kind.mig else ""
+    known = [full for model in kind.models for full in reported(model, profile)]
+    short = [full.removeprefix("nvidia_") for full in known]
+    if kind.mig and profile not in name:
+        fit = short or [f"{kind.mig.of}_{profile}"]
+        message = f"NVML finds slices by a part of their name, such as {fit[0]}"
+        yield Complaint(path, message, f"call this type {' or '.join(fit)}")
+    elif known and not any(name.lower() in full for full in known):
+        message = f"slurmd finds these GPUs by a part of NVML's name, and {name} is no part of {' or '.join(known)}"
+        hint = f"call this type {' or '.join(short)}, as `nvidia-smi -L` on the node has it"
+        yield Complaint(path, message, hint, severity="warning")
 
 
 def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:

@@ -42,6 +42,10 @@ def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
         elif shape.memory is not None and shape.real_memory is not None and shape.real_memory > shape.memory:
             message = f"{format_size(shape.real_memory)} is more than the nominal {format_size(shape.memory)}"
             yield Complaint((*path, "real_memory"), message, "correct one of them, or remove memory")
+        elif shape.memory is not None and shape.real_memory == shape.memory:
+            message = f"{format_size(shape.memory)} is the nominal memory; machines report less: Slurm refuses them"
+            hint = "write RealMemory of `slurmd -C` on the node, or remove it: memory less slurm.memory_reserve counts"
+            yield Complaint((*path, "real_memory"), message, hint, severity="warning")
         elif shape.memory_kept and shape.memory_kept >= shape.slurm_memory(reserve):
             total = f"{shape.slurm_memory(reserve)}M"
             message = f"{format_size(shape.memory_kept)} of {total} are kept from jobs: no job could run"

@@ -6,9 +6,11 @@ from inventories import INVENTORY
 
 from gpupool.cluster.schema.software import Software
 from gpupool.nvidia.names import models, of_model
+from gpupool.nvidia.nvml import reported
 from gpupool.nvidia.tables import architectures, branches, distributions, read, version
 
 ROWS = {"architectures": "capabilities", "branches": "branches", "debian": "distributions", "models": "models"}
+ROWS["nvml"] = "names"
 
 
 @pytest.mark.parametrize(("table", "rows"), ROWS.items())
@@ -64,6 +66,21 @@ def test_models_of_the_table_match_exactly_themselves() -> None:
     for model in models():
         (known,) = of_model(model)
         assert model in read("models")["models"][known.capability]["names"]
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "names"),
+    [
+        ("A30", "1g.6gb", ["nvidia_a30_1g.6gb"]),
+        ("H200", "1g.18gb", ["nvidia_h200_1g.18gb"]),
+        ("H100 PCIe", "1g.10gb", ["nvidia_h100_pcie_1g.10gb"]),
+        ("A100", "1g.10gb", ["nvidia_a100_1g.10gb", "nvidia_a100_80gb_pcie_1g.10gb"]),
+        ("A100 SXM4 80GB", "", ["nvidia_a100-sxm4-80gb"]),
+        ("A40", "", []),
+    ],
+)
+def test_the_names_of_nvml_in_slurm(model: str, profile: str, names: list[str]) -> None:
+    assert reported(model, profile) == names
 
 
 def test_the_page_agrees_with_the_table() -> None:
