@@ -29,7 +29,7 @@ def tried(packages: list[str] | None = None) -> None:
 
     `packages` are those of the node: a missing one may be the interpreter of a program.
     """
-    texts = _waiting.pop(this_host(), {})
+    texts = _waiting.get(this_host(), {})
     checks = daemon_checks.checks(texts)
     checked = {path: text for path, text in texts.items() if any(path in command for _, command in checks)}
     if checks:
