@@ -1,6 +1,6 @@
 """Each refusal of the data cases, in a whole run over two hosts: a plan has it, and an apply sends no host a command.
 
-`test_refusals` has all refusals of the code: those that the cases below cannot have, each with its reason.
+`test_refusals` lists the other refusals of the code, each with the reason why no plan has it.
 """
 
 import os
