@@ -143,9 +143,11 @@ umount /run/kept
 ON_ALL_CPUS = "taskset -a -c -p 0-$(($(nproc --all) - 1)) $(systemctl show -P MainPID slurmd)"
 
 
-def test_a_job_has_a_private_tmp(changed: Changed) -> None:
+def test_a_job_has_a_private_tmp_and_a_prolog_of_the_site(changed: Changed) -> None:
     """The private /tmp is only set up while no job runs: new steps of a running job would fail."""
     own = changed("software.yml", "environment:\n", "environment:\n  private_tmp: /var/local/jobs\n")
+    (own.inventory / "slurm").mkdir()
+    (own.inventory / "slurm/prolog-scratch").write_text("#!/bin/sh\n[ ! -e /run/fails ] || exit 3\n")
     running = own.submit(KIRA, ON_NODE)
     own.wait_for(running, "RUNNING")
     refused = own.apply()
@@ -167,3 +169,15 @@ def test_a_job_has_a_private_tmp(changed: Changed) -> None:
     until(lambda: cleared(own), "no job runs")
     assert own.out(NODE, "find /var/local/jobs -name own") == ""
     own.out(NODE, ON_ALL_CPUS)
+    why = "Reason=prolog-scratch failed with exit status 3 "
+    own.out(NODE, "touch /run/fails")
+    try:
+        own.submit(KIRA, ON_NODE)
+        until(lambda: why in own.out("marvin", f"scontrol show node {NODE}"), "the drain names the program")
+        # slurmd has reported the failure, too
+        until(lambda: "held" in own.out("marvin", "squeue -h -o %r"), "the job is held")
+        assert why in own.out("marvin", f"scontrol show node {NODE}")
+    finally:
+        own.out(NODE, "rm /run/fails")
+        own.cancel_jobs()
+        own.run("marvin", f"scontrol update nodename={NODE} state=resume")
