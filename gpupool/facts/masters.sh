@@ -18,7 +18,8 @@ if [ -x "$root/usr/bin/unattended-upgrade" ]; then
   eval "$(apt-config shell reboots Unattended-Upgrade::Automatic-Reboot/b)"
   if [ "${reboots-}" = true ]; then
     # apt reads its files in this order
-    file=$(grep -l Automatic-Reboot "$root"/etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf" 2>/dev/null | grep -v gpupool | tail -n 1)
+    file=$(grep -l Automatic-Reboot "$root"/etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf" 2>/dev/null |
+      grep -v '/[0-9]*gpupool[^/]*$' | tail -n 1)
     printf 'reboot\t%s\n' "${file:-apt.conf}"
   fi
 fi
