@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,17 @@ from gpupool.testbed.container import shape
 from gpupool.testbed.overlay import spec_of
 
 
+@pytest.fixture
+def own() -> Iterator[pytest.MonkeyPatch]:
+    """Changes of these tests, which can be undone apart from those of the whole layer."""
+    with pytest.MonkeyPatch.context() as changes:
+        yield changes
+
+
 @pytest.fixture(autouse=True)
-def states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv("GPUPOOL_TESTBED_PREFIX", raising=False)
+def states(tmp_path: Path, own: pytest.MonkeyPatch) -> Path:
+    own.setenv("XDG_STATE_HOME", str(tmp_path))
+    own.delenv("GPUPOOL_TESTBED_PREFIX", raising=False)
     return tmp_path / "gpupool" / "testbeds"
 
 
@@ -136,12 +144,10 @@ def test_unmanaged_nodes_are_left_alone() -> None:
     assert [node.name for node in target.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
 
 
-def test_tests_of_this_layer_see_no_testbed_of_the_developer(
-    states: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_tests_of_this_layer_see_no_testbed_of_the_developer(states: Path, own: pytest.MonkeyPatch) -> None:
     started(states)
     assert find_target(INVENTORY / "skynet").testbed
-    monkeypatch.undo()
+    own.undo()
     assert find_target(INVENTORY / "skynet").testbed is None
 
 
