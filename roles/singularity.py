@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.containers import singularity_on
 from gpupool.compile.system.packages import singularity_for
-from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for
+from gpupool.compile.system.singularity import builders_for, fetched_for, package
 from gpupool.operations import files, packages, subordinate
 from gpupool.roles import apart, where
 
@@ -21,7 +21,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     if missing := singularity_for(cluster, node):
         packages.installed(name="Singularity packages", packages=missing)
     if file := fetched_for(cluster, node):
-        packages.fetched(name="Singularity", package=PACKAGE, url=file.url, sha256=file.sha256)
+        packages.fetched(name="Singularity", package=package(cluster), url=file.url, sha256=file.sha256)
     files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))
     if builders := builders_for(cluster, node):
         subordinate.numbers(name="Numbers for building images", users=builders)

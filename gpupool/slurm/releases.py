@@ -14,8 +14,6 @@ Supported = Literal["22.05", "24.11", "26.05"]
 SUPPORTED: tuple[Supported, ...] = get_args(Supported)
 #: The release of an inventory without `slurm.version`.
 DEFAULT: Supported = "24.11"
-#: The suite of Debian that ships each supported release.
-SUITES: Mapping[Supported, str] = {"22.05": "bookworm", "24.11": "trixie", "26.05": "sid"}
 
 Ability = Literal[
     "rl_enable",

@@ -250,9 +250,10 @@ def _container(cluster: Cluster, node: Node) -> Container:
 
 def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
     # images have the distribution's packages only; apply installs those of other repositories
-    elsewhere = {singularity.PACKAGE} if any(singularity.repositories(cluster, node)) else set()
+    package = singularity.package(cluster)
+    elsewhere = {package} if any(singularity.repositories(cluster, node)) else set()
     suite = cluster.testbed.singularity_suite if cluster.testbed else None
-    from_suite = {singularity.PACKAGE: f"{singularity.PACKAGE}/{suite}"} if suite else {}
+    from_suite = {package: f"{package}/{suite}"} if suite else {}
     return tuple(from_suite.get(name, name) for name in packages_for(cluster, node) if name not in elsewhere)
 
 

@@ -7,23 +7,22 @@ from gpupool.cluster.resolve.places import export_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.schema.base import filled
+from gpupool.distributions.tables import distribution
 
 _SINGULARITY: Path = ("software", "singularity")
-#: Releases of Debian with the package apptainer.
-_HAVE_IT = ("sid",)
 
 
 def ensure_singularity_is_available(site: Site) -> Iterator[Complaint]:
     """Debian's stable releases have no apptainer, so a repository or the address of the package must be set."""
     software = site.inventory.software
-    singularity = software.singularity
+    singularity, release = software.singularity, distribution(software.debian)
     if singularity is None or not singularity.enabled:
         return
     if singularity.repository and singularity.package:
         yield Complaint((*_SINGULARITY, "package"), "has no effect beside repository", "remove one", "warning")
-    elif not singularity.repository and not singularity.package and software.debian not in _HAVE_IT:
+    elif not singularity.repository and not singularity.package and "singularity" in release.without:
         hint = "set package: {url, sha256}, or repository: a key of software.repositories"
-        yield Complaint(_SINGULARITY, f"Debian {software.debian} has no package apptainer", hint)
+        yield Complaint(_SINGULARITY, f"{release} has no package {' '.join(release.packages['singularity'])}", hint)
     if singularity.repository and singularity.repository not in software.repositories:
         message = f"there is no repository {singularity.repository!r} in software.repositories"
         yield Complaint((*_SINGULARITY, "repository"), message)

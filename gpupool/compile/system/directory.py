@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.attachments import CERTIFICATES
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.distribution import of
 from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File
@@ -15,7 +16,6 @@ SETTINGS = "/etc/sssd/sssd.conf"
 PASSWORD = "/etc/sssd/conf.d/gpupool-password.conf"
 CERTIFICATE = "/etc/ssl/gpupool-directory.pem"
 KEYS = "/usr/local/sbin/gpupool-directory-keys"
-PACKAGES = frozenset(("libnss-sss", "libpam-sss", "sssd-dbus", "sssd-ldap", "sssd-tools"))
 _DEBIANS_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # Groups that sudo, polkit, sshd and device files trust by name, and users of daemons.
 _SYSTEM_GROUPS = ("root", "sudo", "wheel", "admin", "adm", "disk", "shadow", "docker", "video", "render", "kvm", "lxd")
@@ -42,9 +42,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         own_groups=sorted({*_SYSTEM_GROUPS, access.ADMIN_GROUP, "people", *_own_groups(cluster)}),
         home=home_for(cluster, node).replace("%", "%%").replace("{user}", "%u"),
     )
-    # bookworm's sssd refuses a file that its group can read; trixie's service makes it readable for root's group at
-    # each start.
-    yield File(SETTINGS, text, mode="0600" if cluster.software.debian == "bookworm" else "0640")
+    yield File(SETTINGS, text, mode=of(cluster).sssd_mode)
 
 
 def groups_for(cluster: Cluster) -> list[str]:
@@ -61,11 +59,6 @@ def home_for(cluster: Cluster, node: Node) -> str:
     shared = cluster.home_export
     has_homes = shared is None or node.name in shared.clients
     return cluster.storage.home.path if has_homes else "/home/{user}"
-
-
-def packages(cluster: Cluster) -> frozenset[str]:
-    """Return the packages of the client, which add their own lines to nsswitch.conf and to PAM's stacks."""
-    return PACKAGES if cluster.directory else frozenset()
 
 
 def _own_groups(cluster: Cluster) -> Iterator[str]:

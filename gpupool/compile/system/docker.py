@@ -7,8 +7,10 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Node, User
 from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
 from gpupool.compile.containers import docker_on
+from gpupool.compile.distribution import of
 from gpupool.compile.system.daemons import drop_in
 from gpupool.compile.template import fill
+from gpupool.distributions.tables import Purpose
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
@@ -39,13 +41,10 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     docker = docker_on(cluster, node)
     if docker is None:
         return set()
-    return {
-        "docker.io",
-        # In bookworm, the daemon's package has the command, too.
-        *([] if cluster.software.debian == "bookworm" else ["docker-cli"]),
-        *(["sudo"] if docker.sudo else []),
-        *(["nvidia-container-toolkit"] if has_toolkit(cluster, node) else []),
-    }
+    purposes: list[Purpose] = ["docker"]
+    purposes += ["sudo"] if docker.sudo else []
+    purposes += ["gpus in docker"] if has_toolkit(cluster, node) else []
+    return of(cluster).names(*purposes)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Debian packages that a node's roles need: one list per node, so that one apt-get installs it.
+"""Packages that a node's roles need: one list per node, so that one apt-get installs it.
 
 Users' containers have their own: a vendor's source that is dead must not keep Slurm's packages off a node.
 """
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.distribution import of
 from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
     backup,
     conda,
-    directory,
     docker,
     manual,
     modules,
@@ -26,9 +26,8 @@ from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
 from gpupool.compile.system.usage import jobs_for
 from gpupool.compile.system.zfs import pools_for
+from gpupool.distributions.tables import Purpose
 from gpupool.slurm.releases import has
-
-_BASE = ("ca-certificates", "nftables", "openssh-server", "systemd-timesyncd", "tzdata")
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
@@ -48,39 +47,35 @@ def singularity_for(cluster: Cluster, node: Node) -> list[str]:
 
 def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Return the names of the packages that are installed before all other roles, sorted."""
-    wanted = set(_BASE)
+    return tuple(sorted({*of(cluster).names(*_purposes(cluster, node)), *_added(cluster, node)}))
+
+
+def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:
+    """Yield the purposes of a node's packages, in any order; some more than once."""
+    yield "base"
     if node.runs_slurm:
-        wanted |= {"munge", "slurm-client"}
+        yield from ("munge", "slurm commands")
     if node.has("database"):
-        wanted |= {"mariadb-server", "slurmdbd"}
+        yield "slurmdbd"
     if node.has("controller", "backup-controller"):
-        wanted.add("slurmctld")
+        yield "slurmctld"
         if arbiter.settings(cluster):
-            wanted.add("python3")
+            yield "python"
         if elastic.sleepers(cluster):
-            wanted |= {"python3", "python3-libcloud"}
+            yield from ("python", "cloud")
     if node.has("compute"):
-        wanted |= {"python3", "slurmd"}
+        yield from ("python", "slurmd")
     if logins.entry(cluster, node) == "job":
-        wanted.add("libpam-slurm-adopt")
+        yield "logins with a job"
     if node.has("head") and has(cluster.slurm.version, "sackd"):
-        wanted.add("sackd")
+        yield "sackd"
     if has_check(cluster, node):
-        wanted |= {"pciutils", "python3"}
-    if any(mount.fstype in ("nfs", "nfs4") for mount in mounts_for(cluster, node)):
-        wanted.add("nfs-common")
-    if any(top.groups for top in tops_for(cluster, node)):
-        wanted.add("acl")
-    if exports_for(cluster, node):
-        wanted.add("nfs-kernel-server")
-    if pools_for(cluster, node):
-        wanted.add("zfsutils-linux")
-        if not cluster.drivers.testbed:
-            # A testbed's kernel has the module; Debian's kernel needs it built, and for that the headers.
-            wanted |= {"linux-headers-amd64", "zfs-dkms"}
+        yield from ("devices", "python")
+    yield from _for_storage(cluster, node)
     if cluster.policies.head_nodes and node.has("head"):
-        wanted.add("libpam-systemd")  # without it, sessions are not in their user's slice
-    wanted |= directory.packages(cluster)
+        yield "sessions"
+    if cluster.directory:
+        yield "directory"
     own = [file.path for file in tools.files(cluster, node)]
     if (
         jobs_for(cluster, node).intervals
@@ -88,17 +83,33 @@ def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         or tools.SETTINGS in own
         or reaper.kinds(cluster, node)
     ):
-        wanted.add("python3")
+        yield "python"
     if node.has("head") and any(path.startswith(f"{manual.FOLDER}/") for path in own):
-        wanted.add("man-db")
+        yield "manual"
     if conda.installer_for(cluster, node):
-        wanted.add("curl")
+        yield "download"
     if modules.modules_for(cluster, node) is not None:
-        wanted.add("lmod")
+        yield "modules"
     if web.serves(cluster, node):
-        wanted.add("nginx")
-    wanted |= {package.partition("=")[0] for package in _of_roles(cluster, node)}
-    return tuple(sorted(wanted))
+        yield "web"
+
+
+def _for_storage(cluster: Cluster, node: Node) -> Iterator[Purpose]:
+    if any(mount.fstype in ("nfs", "nfs4") for mount in mounts_for(cluster, node)):
+        yield "nfs client"
+    if any(top.groups for top in tops_for(cluster, node)):
+        yield "acl"
+    if exports_for(cluster, node):
+        yield "nfs server"
+    if pools_for(cluster, node):
+        yield "zfs"
+        if not cluster.drivers.testbed:  # a testbed's kernel has the module
+            yield "zfs module"
+
+
+def _added(cluster: Cluster, node: Node) -> set[str]:
+    """Return the packages that the inventory adds."""
+    return {package.partition("=")[0] for package in _of_roles(cluster, node)}
 
 
 def versions_for(cluster: Cluster, node: Node) -> dict[str, str]:

@@ -6,25 +6,32 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Download
 from gpupool.compile.containers import singularity_on
+from gpupool.compile.distribution import of
 from gpupool.compile.of_user import shell_word
 from gpupool.compile.template import fill
+from gpupool.distributions.tables import Purpose
 from gpupool.wanted import File
 
-#: Debian's package, which also has the command singularity.
-PACKAGE = "apptainer"
 SETTINGS = "/etc/apptainer/apptainer.conf"
 SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
 PIN = "/etc/apt/preferences.d/gpupool-singularity"
 
 
+def package(cluster: Cluster) -> str:
+    """Return the name of the package of Apptainer, which also has the command singularity."""
+    (name,) = of(cluster).packages["singularity"]
+    return name
+
+
 def packages(cluster: Cluster, node: Node) -> set[str]:
-    """Return the names of the packages that Singularity needs, including `apptainer` if a repository has that."""
+    """Return the names of the packages that Singularity needs, including Apptainer if a repository has that."""
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return set()
-    # Debian's package does not depend on squashfuse; without it, the whole image is unpacked at each run.
-    mounts = [] if cluster.drivers.contained(node.name) else ["squashfuse"]
-    return {"uidmap", *mounts, *([] if fetched_for(cluster, node) else [PACKAGE])}
+    purposes: list[Purpose] = ["building images"]
+    purposes += [] if cluster.drivers.contained(node.name) else ["mounting images"]
+    purposes += [] if fetched_for(cluster, node) else ["singularity"]
+    return of(cluster).names(*purposes)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
@@ -52,7 +59,7 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
             # A suite is a codename (sid) or an archive name (unstable).
             pins = [f"release n={repository.suite}", f"release a={repository.suite}"]
             alone = name not in others
-        yield File(PIN, fill("apt-pin", package=PACKAGE, pins=pins, alone=alone))
+        yield File(PIN, fill("apt-pin", package=package(cluster), pins=pins, alone=alone))
 
 
 def fetched_for(cluster: Cluster, node: Node) -> Download | None:

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.distribution import of
 from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
 from gpupool.wanted import File
@@ -72,8 +73,7 @@ def _text(
         forwards_to=forwards_to,
         trusts_heads=trusts_heads,
         keys=directory.KEYS if cluster.directory else None,
-        # OpenSSH has penalties since 9.8
-        never_penalised=[] if cluster.software.debian == "bookworm" else _own_networks(cluster),
+        never_penalised=_own_networks(cluster) if of(cluster).has_sshd_penalties else [],
     )
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from gpupool.slurm.releases import SUITES, Supported
+from gpupool.distributions.tables import shipping
+from gpupool.slurm.releases import Supported
 from gpupool.testbed import image
 
 _PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurmctld", "slurmd", "slurmdbd"})
@@ -10,4 +11,4 @@ _PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurm
 
 def ensure(version: Supported, tell: Callable[[str], None]) -> str:
     """Return the image for a Slurm version; build it if it is missing, which takes a minute or two."""
-    return image.ensure(SUITES[version], [_PACKAGES], tell)[_PACKAGES]
+    return image.ensure(shipping(version)[0], [_PACKAGES], tell)[_PACKAGES]

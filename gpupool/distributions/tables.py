@@ -1,0 +1,130 @@
+"""The tables of this folder as frozen data."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+Version = tuple[int, ...]
+
+#: The purposes for which gpupool installs packages.
+Purpose = Literal[
+    "base",
+    "munge",
+    "slurm commands",
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "sackd",
+    "logins with a job",
+    "python",
+    "cloud",
+    "devices",
+    "acl",
+    "nfs client",
+    "nfs server",
+    "zfs",
+    "zfs module",
+    "sessions",
+    "directory",
+    "manual",
+    "download",
+    "modules",
+    "web",
+    "docker",
+    "sudo",
+    "gpus in docker",
+    "singularity",
+    "building images",
+    "mounting images",
+]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A release of a distribution.
+
+    `name` is the distribution's, such as Debian, and `codename` the release's, as in /etc/os-release. `slurm` is the
+    release of Slurm that it ships; `openssh` and `sssd` are the versions of these programs. `packages` has the names of
+    packages by purpose. Packages for the purposes in `without` come from elsewhere.
+    """
+
+    name: str
+    codename: str
+    slurm: str
+    openssh: Version
+    sssd: Version
+    packages: Mapping[Purpose, tuple[str, ...]]
+    without: frozenset[Purpose] = frozenset()
+
+    def __str__(self) -> str:
+        """Return both names, such as Debian trixie."""
+        return f"{self.name} {self.codename}"
+
+    def names(self, *purposes: Purpose) -> set[str]:
+        """Return the names of the packages for these purposes."""
+        return {name for purpose in purposes for name in self.packages[purpose]}
+
+    @property
+    def has_sshd_per_user_pam(self) -> bool:
+        """Return whether sshd has PAMServiceName, which selects a PAM stack by user: since OpenSSH 9.8."""
+        return self.openssh >= (9, 8)
+
+    @property
+    def has_sshd_penalties(self) -> bool:
+        """Return whether sshd refuses addresses whose logins fail, for some time: since OpenSSH 9.8."""
+        return self.openssh >= (9, 8)
+
+    @property
+    def sssd_mode(self) -> str:
+        """The mode of sssd.conf: before 2.10, sssd refuses a file that its group can read; since then, it sets 0640."""
+        return "0640" if self.sssd >= (2, 10) else "0600"
+
+
+@cache
+def distributions() -> Mapping[str, Distribution]:
+    """Return the releases of all tables by codename."""
+    tables = sorted(Path(__file__).parent.glob("*.yml"))
+    return {release.codename: release for table in tables for release in _releases(_read(table))}
+
+
+def distribution(codename: str) -> Distribution:
+    """Return a release by its codename; KeyError if no table has it."""
+    return distributions()[codename]
+
+
+def having(purpose: Purpose) -> list[str]:
+    """Return the codenames of the releases that have the packages for a purpose."""
+    return [name for name, release in distributions().items() if purpose not in release.without]
+
+
+def shipping(slurm: str) -> list[str]:
+    """Return the codenames of the releases that ship a release of Slurm."""
+    return [name for name, release in distributions().items() if release.slurm == slurm]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    table: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return table
+
+
+def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
+    for codename, row in table["releases"].items():
+        packages = {**table["packages"], **row.get("packages", {})}
+        yield Distribution(
+            table["name"],
+            codename,
+            row["slurm"],
+            _version(row["openssh"]),
+            _version(row["sssd"]),
+            {purpose: tuple(packages[purpose]) for purpose in PURPOSES},
+            frozenset(row.get("without", ())),
+        )
+
+
+def _version(text: str) -> Version:
+    return tuple(int(part) for part in text.split("."))

@@ -1,0 +1,82 @@
+"""Distributions are data: a release needs a row in a table, and no code."""
+
+import ast
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import sources
+
+from gpupool.cluster.schema.software import Software
+from gpupool.distributions import tables
+from gpupool.distributions.tables import PURPOSES, distribution, distributions, having, shipping
+from gpupool.nvidia import tables as nvidia
+
+ROOT = Path(__file__).parents[3]
+#: Folders whose modules may name a release: tables, the language, and the images of testbeds.
+MAY_NAME = ("gpupool/distributions", "gpupool/testbed", "gpupool/cluster/schema")
+
+
+def test_an_inventory_may_name_each_release_of_the_tables() -> None:
+    assert set(get_args(Software.model_fields["debian"].annotation)) == set(distributions())
+    assert set(nvidia.distributions()) == set(distributions())
+
+
+def test_each_table_names_its_sources_and_only_known_purposes() -> None:
+    for path in Path(tables.__file__).parent.glob("*.yml"):
+        table = tables._read(path)
+        rows = [table, *table["releases"].values()]
+        assert all(row["source"] and set(row["source"]) <= set(table["sources"]) for row in rows)
+        assert all(set(row.get("packages", {})) | set(row.get("without", ())) <= set(PURPOSES) for row in rows)
+        assert set(table["packages"]) == set(PURPOSES)
+
+
+def test_the_packages_of_a_release_replace_the_common_ones() -> None:
+    assert distribution("bookworm").names("docker") == {"docker.io"}
+    assert distribution("trixie").names("docker", "sudo") == {"docker.io", "docker-cli", "sudo"}
+    assert having("singularity") == ["sid"]
+    assert shipping("24.11") == ["trixie"]
+
+
+def test_settings_depend_on_versions_of_programs_not_on_names_of_releases() -> None:
+    assert [name for name, release in distributions().items() if release.has_sshd_penalties] == ["trixie", "sid"]
+    assert {name: release.sssd_mode for name, release in distributions().items()} == {
+        "bookworm": "0600",
+        "trixie": "0640",
+        "sid": "0640",
+    }
+
+
+def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    debian = Path(tables.__file__).with_name("debian.yml").read_text()
+    text = debian.replace("name: Debian", "name: Example Linux").replace("nginx", "nginx-core")
+    for old in ("bookworm", "trixie", "sid"):
+        text = re.sub(rf"^  {old}:$", f"  example-{old}:", text, flags=re.MULTILINE)
+    (tmp_path / "debian.yml").write_text(debian)
+    (tmp_path / "example.yml").write_text(text)
+    monkeypatch.setattr(tables, "__file__", str(tmp_path / "tables.py"))
+    try:
+        tables.distributions.cache_clear()
+        made_up = distribution("example-trixie")
+        assert str(made_up) == "Example Linux example-trixie"
+        assert made_up.names("web") == {"nginx-core"}
+        assert distribution("trixie").names("web") == {"nginx"}
+    finally:
+        monkeypatch.undo()
+        tables.distributions.cache_clear()
+
+
+def test_no_module_outside_the_tables_names_a_release() -> None:
+    named = re.compile(rf"\b({'|'.join(distributions())})\b")
+    found = []
+    for path in sorted([*(ROOT / "gpupool").rglob("*.py"), *(ROOT / "roles").glob("*.py")]):
+        place = str(path.relative_to(ROOT))
+        if place.startswith(MAY_NAME):
+            continue
+        found += [
+            f"{place}:{node.lineno}"
+            for node in sources.nodes(path)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and named.search(node.value)
+        ]
+    assert found == []
