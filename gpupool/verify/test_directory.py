@@ -7,6 +7,7 @@ from gpupool.compile.system.directory import DOMAIN, PASSWORD
 from gpupool.compile.system.members import roster_for
 from gpupool.facts.directory import Client, Members
 from gpupool.operations.members import people
+from gpupool.unix import SYSTEMD_UIDS
 from gpupool.verify.asked import asked
 from gpupool.verify.scope import not_applicable, only_if
 from gpupool.verify.state import ClusterState
@@ -25,19 +26,33 @@ def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Ho
     assert status[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
 
 
-def test_subordinate_ids_are_outside_the_directorys_range(cluster: Cluster, node: Node, host: Host) -> None:
+def test_subordinate_ids_are_of_no_person(cluster: Cluster, node: Node, host: Host) -> None:
     """useradd assigns numbers from 100000 on to users, who can act under any of these in their user namespaces."""
-    if cluster.directory is None:
+    persons = [(user.uid, user.uid, user.name) for user in cluster.users.values()]
+    gids = {name: account.entry.gid for name, account in cluster.accounts.items()}
+    persons += [(gid, gid, name) for name, gid in gids.items() if gid]
+    # smaller numbers are below all that Debian assigns
+    persons = [person for person in persons if person[0] >= SYSTEMD_UIDS.stop]
+    if cluster.directory:
+        ids = cluster.directory.ids
+        persons.append((ids.first, ids.last, f"the directory ({ids})"))
+    if not persons:
         not_applicable()
-    ids = cluster.directory.ids
     lines = [line.split(":") for line in host.run("cat /etc/subuid /etc/subgid").stdout.splitlines()]
     ranges = [
         (field[0], int(field[1]), int(field[2]))
         for field in lines
         if len(field) == 3 and field[1].isdecimal() and field[2].isdecimal()
     ]
-    users = sorted({user for user, first, count in ranges if first <= ids.last and ids.first < first + count})
-    assert not users, f"in /etc/subuid or /etc/subgid numbers within {ids} belong to {', '.join(users[:5])}"
+    users = sorted(
+        {
+            f"{user} can act as {whose}"
+            for user, first, count in ranges
+            for lowest, highest, whose in persons
+            if first <= highest and lowest < first + count
+        }
+    )
+    assert not users, f"by numbers in /etc/subuid or /etc/subgid {', '.join(users[:5])}"
 
 
 def test_members_of_the_directory_can_be_users(cluster: Cluster, node: Node, host: Host) -> None:

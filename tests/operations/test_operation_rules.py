@@ -9,6 +9,8 @@ from hypothesis import strategies as some
 from gpupool.facts.service import UnitState, WatchedFile
 from gpupool.operations.diffs import diff_of
 from gpupool.operations.service import stale
+from gpupool.operations.subordinate import FIRST
+from gpupool.unix import RESERVED_IDS
 
 CONF = "/etc/slurm/slurm.conf"
 
@@ -100,3 +102,7 @@ def test_a_plan_lists_the_restarts_of_apply(
 )
 def test_diffs(before: str | None, after: str, diff: str) -> None:
     assert diff_of(before, after, "/f") == diff
+
+
+def test_subordinate_ids_begin_where_no_person_can_have_a_number() -> None:
+    assert RESERVED_IDS[-1][0].start == FIRST

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpupool.cluster.attachments import CERTIFICATES
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
-from gpupool.unix import PEOPLE_GID, SYSTEMD_UIDS
+from gpupool.unix import PEOPLE_GID, RESERVED_IDS
 
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
@@ -27,7 +27,7 @@ def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_ids_of_the_directory_are_separate(site: Site) -> Iterator[Complaint]:
-    """No id of the inventory or of systemd is in the directory's range: two people would own each other's files."""
+    """No id that the inventory, systemd or a namespace has is in the directory's range: people would share files."""
     directory = site.inventory.directory
     if directory is None:
         return
@@ -45,9 +45,10 @@ def ensure_ids_of_the_directory_are_separate(site: Site) -> Iterator[Complaint]:
     if PEOPLE_GID in ids:
         message = f"{PEOPLE_GID} is reserved for the group `people`"
         yield Complaint(("directory", "ids"), message, f"use a range without {PEOPLE_GID}")
-    if ids.first < SYSTEMD_UIDS.stop and ids.last >= SYSTEMD_UIDS.start:
-        message = f"{SYSTEMD_UIDS.start}-{SYSTEMD_UIDS.stop - 1} is used by systemd, and for the user `nobody`"
-        yield Complaint(("directory", "ids"), message, "use a range without these numbers")
+    for reserved, whose in RESERVED_IDS:
+        if ids.first <= reserved[-1] and ids.last >= reserved.start:
+            message = f"{reserved.start}-{reserved[-1]} is used {whose}"
+            yield Complaint(("directory", "ids"), message, "use a range without these numbers")
 
 
 def ensure_servers_have_one_scheme(site: Site) -> Iterator[Complaint]:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import Count, SourcedEntry
+from gpupool.unix import LARGEST_ID
 
 _SERVER = re.compile(r"ldaps?://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 # a part of a name such as dc=example, without characters that sssd.conf or LDAP give a meaning
@@ -15,7 +16,6 @@ _PART = r"[A-Za-z][A-Za-z0-9-]*=[A-Za-z0-9_@.-]+( [A-Za-z0-9_@.-]+)*"
 _DN = re.compile(rf"{_PART}(,{_PART})*")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
-_LARGEST = 2**31 - 1  # Slurm, NFS and tar store some ids as signed integers
 
 
 def _server(text: str) -> str:
@@ -58,8 +58,8 @@ def _ids(text: Any) -> Ids:
     if match is None:
         raise ValueError(f"{quoted(text)} is not a range of ids; write 30000-59999")
     first, last = int(match[1]), int(match[2])
-    if not 1000 <= first <= last <= _LARGEST:
-        raise ValueError(f"{quoted(text)} is not a range within 1000-{_LARGEST}; write the smaller number first")
+    if not 1000 <= first <= last <= LARGEST_ID:
+        raise ValueError(f"{quoted(text)} is not a range within 1000-{LARGEST_ID}; write the smaller number first")
     return Ids(first, last)
 
 

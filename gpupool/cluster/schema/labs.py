@@ -20,8 +20,18 @@ from gpupool.cluster.schema.base import (
 )
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Day, Duration, Maximum, Size, Span
+from gpupool.unix import LARGEST_ID, RESERVED_IDS, SYSTEMD_UIDS
 
-UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
+
+def _not_reserved(number: int) -> int:
+    if taken := next(((ids, whose) for ids, whose in RESERVED_IDS if number in ids), None):
+        ids, whose = taken
+        free = f"1000-60000 or {SYSTEMD_UIDS.stop}-{RESERVED_IDS[-1][0].start - 1}"
+        raise ValueError(f"{number} is within {ids.start}-{ids[-1]}, which is used {whose}; choose a number of {free}")
+    return number
+
+
+UnixId = Annotated[int, Field(strict=True, ge=1000, le=LARGEST_ID), AfterValidator(_not_reserved)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 OverLimit = Literal["refuse", "wait"]
 PreemptAction = Literal["requeue", "cancel"]

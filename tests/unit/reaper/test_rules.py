@@ -6,6 +6,7 @@ import pytest
 
 from gpupool.node.processes import Process
 from gpupool.programs.reaper.rules import Rule, container, in_job, strays, vscode
+from gpupool.unix import RESERVED_IDS
 
 USER, OTHER, SPARED = 20001, 20002, 20003
 RULE = Rule(least_uid=1000, grace=60, spared=frozenset({0, SPARED}))
@@ -67,8 +68,9 @@ def test_system_users_and_named_users_are_spared(uid: int) -> None:
     assert strays([process(uid=uid)], RULE) == []
 
 
-def test_users_of_a_directory_service_have_large_numbers() -> None:
-    assert strays([process(uid=1_234_567)], RULE)
+@pytest.mark.parametrize("uid", [60_000, *(ids.stop for ids, _ in RESERVED_IDS[1:-1]), RESERVED_IDS[-1][0].start - 1])
+def test_numbers_that_an_inventory_may_have_are_persons(uid: int) -> None:
+    assert strays([process(uid=uid)], RULE)
 
 
 def test_a_user_of_sudo_keeps_the_whole_session() -> None:
