@@ -10,6 +10,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from gpupool import __version__
+from gpupool.cli.default_inventory import completed
+from gpupool.cli.help import hide_types, unwrapped
 
 #: The first paragraph of each command's help, so that `gpupool --help` imports no command.
 COMMANDS: Mapping[str, str] = {
@@ -52,16 +54,20 @@ def imported(name: str) -> TyperCommand | TyperGroup:
         app.command(name)(module.command)
     command: Any = get_command(app)
     command.name = name
-    _leave_words(command)
+    _prepare(command)
     return command  # type: ignore[no-any-return]
 
 
-def _leave_words(command: Any) -> None:
-    """Keep the arguments of a line that is being completed as text: typer would import pydantic to convert them."""
+def _prepare(command: Any) -> None:
+    """Give a command and its subcommands the default inventory, readable help, and completion without pydantic."""
     parse = command.parse_args
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
-        parameters = command.get_params(ctx) if ctx.resilient_parsing else ()
+        parameters = command.get_params(ctx)
+        hide_types(parameters)
+        if not ctx.resilient_parsing:
+            return parse(ctx, completed(command, ctx, args))
+        # arguments of a line that is being completed stay text: typer would import pydantic to convert them
         for parameter in parameters:
             parameter.process_value = lambda ctx, value: value
         try:
@@ -71,8 +77,12 @@ def _leave_words(command: Any) -> None:
                 del parameter.process_value
 
     command.parse_args = parse_args
+    command.help = unwrapped(command.help)
+    for parameter in command.params:
+        if parameter.name == "inventory":
+            parameter.required = False  # `completed` gives it a value
     for below in getattr(command, "commands", {}).values():
-        _leave_words(below)
+        _prepare(below)
 
 
 class _Commands(TyperGroup):
@@ -80,8 +90,9 @@ class _Commands(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
-        super().__init__(**{**options, "commands": commands})
-        _leave_words(self)
+        super().__init__(**options)
+        _prepare(self)
+        self.commands.update(commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command and its arguments; typer's error for an unknown name."""
@@ -89,11 +100,22 @@ class _Commands(TyperGroup):
         return name, imported(name) if name and command else command, rest
 
 
+_HELP = """One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.
+
+A command without an inventory uses the current folder if it has cluster.yml or inventory.yml, else GPUPOOL_INVENTORY.
+
+Examples:
+  gpupool init my-site
+  gpupool check my-site
+  gpupool plan my-site
+"""
+
 app = typer.Typer(
     cls=_Commands,
-    help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
+    help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -106,7 +128,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False, "--version", "-V", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
     pass

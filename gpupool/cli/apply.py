@@ -27,7 +27,12 @@ def command(
     as_json: Json = False,
     log: Log = None,
 ) -> None:
-    """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed."""
+    """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed.
+
+    Examples:
+      gpupool apply my-site
+      gpupool apply my-site --limit a40-01 --on nodes
+    """
     runner = announced_runner(inventory, on, "apply")
     ensure_confirmable(yes, "apply changes nodes")
     if not yes and not _agreed(runner, limit):

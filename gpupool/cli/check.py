@@ -14,7 +14,12 @@ _ORDER = tuple(_STYLE)
 
 
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
-    """Report every problem in an inventory. Exit code 2 if it has errors."""
+    """Report every problem in an inventory. Exit code 2 if it has errors.
+
+    Examples:
+      gpupool check my-site
+      gpupool check my-site --with new-lab.yml
+    """
     from gpupool.cluster.load import examine
 
     loaded = examine(inventory, change)

@@ -24,7 +24,12 @@ Metrics = Annotated[
 def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
 ) -> None:
-    """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer."""
+    """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.
+
+    Examples:
+      gpupool drift my-site
+      gpupool drift my-site --limit a40-01 --json
+    """
     runner = announced_runner(inventory, on, "drift")
     target = runner.target
     plan = run(runner, execute=False, limit=limit)

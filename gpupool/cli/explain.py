@@ -22,16 +22,26 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A node, partition, account, user or QoS.", show_default=False, autocompletion=complete.node
+            help="A node, partition, account, user or QoS.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=complete.node,
         ),
     ],
-    key: Annotated[str | None, typer.Argument(help="Only this key, such as max_time.", show_default=False)] = None,
+    key: Annotated[
+        str | None, typer.Argument(help="Only this key, such as max_time.", metavar="KEY", show_default=False)
+    ] = None,
     change: With = None,
     as_json: Json = False,
 ) -> None:
     """Show the effective settings of a node, partition, account, user or QoS, with the inventory line that sets each.
 
     For a user: limits of the accounts, QoS, partitions and logins, with the reason for each `no`.
+
+    Examples:
+      gpupool explain my-site a40-01
+      gpupool explain my-site u-vision1
+      gpupool explain my-site short max_time
     """
     from gpupool.cluster.explain import explain, names
     from gpupool.cluster.load import examine

@@ -18,9 +18,15 @@ SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="The folder to create, such as my-site.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder to create, such as my-site.", metavar="FOLDER", show_default=False)
+    ],
 ) -> None:
-    """Create a commented example inventory that passes `check` and can be started as a testbed."""
+    """Create a commented example inventory that passes `check` and can be started as a testbed.
+
+    Examples:
+      gpupool init my-site
+    """
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UsageError(f"{folder} exists and is not empty; name a new folder")
     shutil.copytree(START, folder, dirs_exist_ok=True, ignore=_LEFT_OUT)

@@ -16,7 +16,9 @@ from gpupool.wording import counted, shortened
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", help="Only runs that began after this date, time in UTC, or age such as 12h."),
+    typer.Option(
+        "--since", metavar="WHEN", help="Only runs that began after this date, time in UTC, or age such as 12h."
+    ),
 ]
 Long = Annotated[bool, typer.Option("--long", help="List each change.")]
 _SHORT = 10  # characters of a commit
@@ -30,7 +32,12 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
-    """List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read."""
+    """List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read.
+
+    Examples:
+      gpupool log my-site --since 7d
+      gpupool log my-site --limit a40-01 --long
+    """
     after = moment(since) if since else ""
     runner = announced_runner(inventory, on, "log")
     seen = history(runner, chosen(runner.target, limit), after)

@@ -23,21 +23,29 @@ Nodes = Annotated[
     typer.Option(
         "--nodes",
         help="Nodes to maintain: names, ranges or @roles, as in the inventory.",
+        metavar="NODES",
         autocompletion=complete.nodes,
     ),
 ]
 AtMost = Annotated[
-    int, typer.Option("--at-most", min=1, help="Maximum nodes out of service at once; the first node is done alone.")
+    int,
+    typer.Option(
+        "--at-most", min=1, metavar="COUNT", help="Maximum nodes out of service at once; the first node is done alone."
+    ),
 ]
 PerLab = Annotated[
     int | None,
-    typer.Option("--per-lab", min=0, help="Maximum of its GPUs that a lab may lack at once; default: no limit."),
+    typer.Option(
+        "--per-lab", min=0, metavar="GPUS", help="Maximum of its GPUs that a lab may lack at once; default: no limit."
+    ),
 ]
 Reboot = Annotated[bool, typer.Option("--reboot", help="Reboot each node, even if it does not need it.")]
 Wait = Annotated[
     str | None,
     typer.Option(
-        "--wait", help="Maximum wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit."
+        "--wait",
+        metavar="TIME",
+        help="Maximum wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")]
@@ -58,6 +66,10 @@ def command(
 
     No job is ended. Nodes that an admin drained stay drained. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not maintained.
+
+    Examples:
+      gpupool maintain my-site --nodes @compute --at-most 4
+      gpupool maintain my-site --nodes a40-01 --reboot --wait 4h
     """
     runner = announced_runner(inventory, on, "maintain")
     ensure_confirmable(yes, "maintain changes nodes")

@@ -22,7 +22,9 @@ Words = Annotated[
 ]
 HardwareOption = Annotated[
     str | None,
-    typer.Option("--hardware", help="Hardware of the nodes: an entry of `hardware`, or the name of a new one."),
+    typer.Option(
+        "--hardware", metavar="NAME", help="Hardware of the nodes: an entry of `hardware`, or the name of a new one."
+    ),
 ]
 Gpus = Annotated[
     str | None,
@@ -64,6 +66,10 @@ def command(
     """Add machines to the cluster: compare, deploy and test them, and write them into the inventory.
 
     Exit code 1 if a machine is refused; it is then removed from Slurm and from the inventory.
+
+    Examples:
+      gpupool onboard my-site a40-02 10.71.10.2 --hardware big
+      gpupool onboard my-site rtx-[03-06]=10.71.11.[3-6] --hardware small
     """
     DeployRunner.load()
     from gpupool.joining.compare import summary

@@ -8,13 +8,20 @@ from gpupool.cli.running import announced_runner, chosen, exit_if_failed
 from gpupool.cli.screen import Inventory, Limit, OnOption, stderr
 from gpupool.terminal import styled
 
-User = Annotated[str, typer.Argument(help="A user with `first_password: must_change`.", show_default=False)]
+User = Annotated[
+    str, typer.Argument(help="A user with `first_password: must_change`.", metavar="USER", show_default=False)
+]
 Reset = Annotated[bool, typer.Option("--reset", help="Also replace a password that the user has set.")]
 
 
 def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit = None, on: OnOption = "auto") -> None:
     """Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user already has a
-    password."""
+    password.
+
+    Examples:
+      gpupool password my-site u-vision1
+      gpupool password my-site u-vision1 --reset
+    """
     from gpupool.run.password import create_password, ensure_first_password
 
     runner = announced_runner(inventory, on, "password")

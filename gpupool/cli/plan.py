@@ -17,7 +17,13 @@ def command(
     as_page: Annotated[bool, typer.Option("--markdown", help="Print a page for a pull request.")] = False,
     log: Log = None,
 ) -> None:
-    """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed."""
+    """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed.
+
+    Examples:
+      gpupool plan my-site
+      gpupool plan my-site --limit a40-01,@login
+      gpupool plan my-site --on nodes --markdown
+    """
     runner = announced_runner(inventory, on, "plan")
     report = run(runner, execute=False, limit=limit, log=log)
     if as_json:

@@ -1,7 +1,7 @@
 """`gpupool rehearse`: the promises of an inventory, tested at full size on a twin."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,10 @@ from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.engine.progress import shown
 from gpupool.errors import StoppedError
 from gpupool.slurm.releases import Supported
+from gpupool.terminal import styled
+
+if TYPE_CHECKING:
+    from gpupool.rehearsal.whole import Request
 
 
 def command(
@@ -23,15 +27,26 @@ def command(
         Supported | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", help="Only these promises, by their keys.", metavar="PROMISE,…")
+        str | None,
+        typer.Option("--only", help="Only these promises, by their keys, which --list shows.", metavar="PROMISE,…"),
     ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the promises with their keys, and test none.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
-    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken."""
+    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.
+
+    Examples:
+      gpupool rehearse my-site --report report
+      gpupool rehearse my-site --list
+      gpupool rehearse my-site --only cap,owned --with new-lab.yml
+    """
     from gpupool.rehearsal.report import files, table
     from gpupool.rehearsal.whole import rehearsed, request
 
     wish = request(inventory, change, slurm, only, keep)
+    if listed:
+        _list(wish, as_json)
+        return
     if report is not None:
         files.ensure_writable(report)
     try:
@@ -49,3 +64,17 @@ def command(
         table.show(stdout, done)
     if done.worst == "broken":
         raise SystemExit(1)
+
+
+def _list(wish: "Request", as_json: bool) -> None:
+    """Print the requested promises with their keys; for a promise that the inventory does not make, also the reason."""
+    from gpupool.rehearsal.expected import Expected
+
+    expected = Expected(wish.cluster)
+    rows = [(promise.key, promise.text, promise.not_made_because(expected)) for promise in wish.promises]
+    if as_json:
+        print_json([{"key": key, "promise": text, "not_made_because": why} for key, text, why in rows])
+        return
+    width = max(len(key) for key, _, _ in rows)
+    for key, text, why in rows:
+        stdout.print(styled((f"{key:<{width}}", "bold"), f"  {text}", (f" (not made: {why})" if why else "", "dim")))

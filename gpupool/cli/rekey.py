@@ -31,6 +31,10 @@ def command(
     """Replace the munge key on all nodes, while jobs run. Exit code 1 if a node did not get it.
 
     slurmctld stops for a few seconds: jobs and commands of users wait for it. After Ctrl-C, run the same command again.
+
+    Examples:
+      gpupool rekey my-site
+      gpupool rekey my-site --without a40-01
     """
     runner = announced_runner(inventory, on, "rekey")
     ensure_confirmable(yes, "rekey stops slurmctld for a few seconds")

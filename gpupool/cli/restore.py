@@ -47,6 +47,11 @@ def command(
     """Restore a lost accounting database from a backup, or with --controller all that a lost controller had.
 
     Exit code 1 if that failed, or if a drill found differences.
+
+    Examples:
+      gpupool restore my-site --drill
+      gpupool restore my-site --backup NAME --aside
+      gpupool restore my-site --controller
     """
     runner = announced_runner(inventory, on, "restore")
     target = runner.target

@@ -14,7 +14,10 @@ from gpupool.terminal import styled
 Nodes = Annotated[
     str,
     typer.Argument(
-        help="Names, ranges or groups, as in the inventory.", autocompletion=complete.nodes, show_default=False
+        help="Names, ranges or groups, as in the inventory.",
+        metavar="NODES",
+        autocompletion=complete.nodes,
+        show_default=False,
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes.")]
@@ -24,6 +27,10 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     """Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the inventory.
 
     Exit code 1 if a node cannot be removed. After Ctrl-C, run the same command again to continue.
+
+    Examples:
+      gpupool retire my-site a40-01
+      gpupool retire my-site rtx-[01-02] --on testbed
     """
     DeployRunner.load()
     from gpupool.joining.retire import Retirement, prepare

@@ -13,7 +13,12 @@ def command(
         typer.Option("--rehearsal", help="Print the schema of INVENTORY/rehearsal/*.yml, the site's own promises."),
     ] = False,
 ) -> None:
-    """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too."""
+    """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.
+
+    Examples:
+      gpupool schema > my-site/.schema.json
+      gpupool schema --rehearsal
+    """
     print_json(of_promises() if rehearsal else of_inventories())
 
 

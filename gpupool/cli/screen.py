@@ -14,15 +14,27 @@ from gpupool.terminal import Screen
 stdout = Screen()
 stderr = Screen(stderr=True)
 
-Inventory = Annotated[Path, typer.Argument(help="Folder of YAML files, such as inventory/example.", show_default=False)]
+Inventory = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of YAML files. Default: the current folder, else GPUPOOL_INVENTORY.",
+        metavar="INVENTORY",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[
     str | None,
     typer.Option(
-        "--limit", help="Only these nodes: names, ranges or @roles, as in the inventory.", autocompletion=complete.nodes
+        "--limit",
+        help="Only these nodes: names, ranges or @roles, as in the inventory.",
+        metavar="NODES",
+        autocompletion=complete.nodes,
     ),
 ]
-Log = Annotated[Path | None, typer.Option("--log", help="Write a log of the run to this file (mode 0600).")]
+Log = Annotated[
+    Path | None, typer.Option("--log", help="Write a log of the run to this file (mode 0600).", metavar="FILE")
+]
 With = Annotated[
     Path | None,
     typer.Option("--with", help="What if: a YAML file with changes, merged into the inventory.", metavar="FILE"),

@@ -19,7 +19,9 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 Over = Annotated[
     str | None,
     typer.Option(
-        "--over", help="Only directories larger than this, such as 10T; default: storage.usage_report.tag_over."
+        "--over",
+        metavar="SIZE",
+        help="Only directories larger than this, such as 10T; default: storage.usage_report.tag_over.",
     ),
 ]
 
@@ -33,7 +35,11 @@ def storage() -> None:
 def report(
     inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
 ) -> None:
-    """List large directories, largest first. Exit code 1 if the reports of a server cannot be read."""
+    """List large directories, largest first. Exit code 1 if the reports of a server cannot be read.
+
+    Examples:
+      gpupool storage report my-site --over 10T
+    """
     from gpupool.run.usage import usage_report
 
     runner = announced_runner(inventory, on, "storage report")

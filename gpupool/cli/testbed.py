@@ -23,7 +23,9 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="The cluster in containers on this machine: up, down, status, ssh."
 )
 
-Name = Annotated[str | None, typer.Option(help="Name of the testbed, if an inventory has more than one.")]
+Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Name of the testbed, if an inventory has more than one.")
+]
 Prefix = Annotated[
     str, typer.Option(envvar="GPUPOOL_TESTBED_PREFIX", hidden=True, help="Prefix of the names in docker.")
 ]
@@ -72,7 +74,9 @@ def up(
     network: Annotated[
         str | None,
         typer.Option(
-            envvar="GPUPOOL_TESTBED_NETWORK", help="Network to use instead of the inventory's, such as 10.67.0.0/16."
+            envvar="GPUPOOL_TESTBED_NETWORK",
+            metavar="NETWORK",
+            help="Network to use instead of the inventory's, such as 10.67.0.0/16.",
         ),
     ] = None,
     bare: Annotated[
@@ -103,6 +107,11 @@ def up(
     """Start the nodes of the testbed, and create missing ones. Can be repeated at any time.
 
     Asks before it recreates nodes, with all of their files, or takes over the testbed of another inventory.
+
+    Examples:
+      gpupool testbed up my-site
+      gpupool testbed up my-site --bare
+      gpupool testbed up my-site --spare new-01=10.71.10.9
     """
     from gpupool.joining.request import nodes_of
     from gpupool.testbed import lifecycle
@@ -141,7 +150,11 @@ def up(
 
 @app.command()
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Remove the testbed: its nodes, network, storage and state."""
+    """Remove the testbed: its nodes, network, storage and state.
+
+    Examples:
+      gpupool testbed down my-site
+    """
     from gpupool.testbed import lifecycle
 
     testbed = state.find(inventory, name=name, prefix=prefix)
@@ -157,7 +170,11 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
 
 @app.command()
 def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Show the state of every node. Exit code 1 if a node is not ready."""
+    """Show the state of every node. Exit code 1 if a node is not ready.
+
+    Examples:
+      gpupool testbed status my-site
+    """
     testbed = state.find(inventory, name=name, prefix=prefix)
     nodes = look.status(testbed.id)
     if as_json:
@@ -179,15 +196,23 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
 @app.command(context_settings={"ignore_unknown_options": True})
 def ssh(
     inventory: Inventory,
-    node: Annotated[str, typer.Argument(help="The node's name in the inventory.", autocompletion=complete.node)],
+    node: Annotated[
+        str, typer.Argument(help="The node's name in the inventory.", metavar="NODE", autocompletion=complete.node)
+    ],
     command: Annotated[
-        list[str] | None, typer.Argument(help="Command to run on the node, after --; default: a shell.")
+        list[str] | None,
+        typer.Argument(metavar="COMMAND", help="Command to run on the node, after --; default: a shell."),
     ] = None,
-    user: Annotated[str, typer.Option("--login", "-l", help="User to log in as.")] = "root",
+    user: Annotated[str, typer.Option("--login", "-l", metavar="USER", help="User to log in as.")] = "root",
     name: Name = None,
     prefix: Prefix = "gpupool",
 ) -> None:
-    """Log in to a node, or run one command there."""
+    """Log in to a node, or run one command there.
+
+    Examples:
+      gpupool testbed ssh my-site a40-01
+      gpupool testbed ssh my-site login1 -l u-vision1 -- squeue --me
+    """
     testbed = state.find(inventory, name=name, prefix=prefix)
     line = look.ssh_command(testbed, node, user, command or ())
     os.execvp(line[0], line)

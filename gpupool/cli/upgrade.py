@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def command(
     inventory: Inventory,
     at_most: Annotated[
-        int, typer.Option("--at-most", min=1, help="Maximum compute nodes upgraded at once; the first is done alone.")
+        int,
+        typer.Option(
+            "--at-most", min=1, metavar="COUNT", help="Maximum compute nodes upgraded at once; the first is done alone."
+        ),
     ] = 4,
     drill: Annotated[
         bool, typer.Option("--drill", help="First test the new version with a backup, on this machine.")
@@ -32,6 +35,10 @@ def command(
 
     If slurmdbd cannot convert its database, it is rolled back. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not upgraded.
+
+    Examples:
+      gpupool upgrade my-site --drill
+      gpupool upgrade my-site --at-most 8
     """
     from gpupool.upgrade.order import ensure_upgradable
 

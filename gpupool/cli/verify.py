@@ -18,7 +18,12 @@ _NAMED = 2  # checks in one line
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
-    """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
+    """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.
+
+    Examples:
+      gpupool verify my-site
+      gpupool verify my-site --limit @compute
+    """
     target = announced_runner(inventory, on, "verify").target
     names = chosen(target, limit) or {node.name for node in target.nodes}
     off = powered_down(target, names)

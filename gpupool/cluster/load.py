@@ -18,7 +18,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.shape import validated, without
-from gpupool.cluster.text import read
+from gpupool.cluster.text import files_of, read
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     text = read(inventory, instead)
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
+    if not text.located and "cluster" not in text.data and inventory.is_file() and len(files_of(inventory.parent)) > 1:
+        return _refused(here, "one file of an inventory, not all of it", f"use its folder: {inventory.parent}")
     if change is not None:
         text = merge(text, change)
     attached, unread = attachments(inventory)

@@ -38,6 +38,15 @@ def test_check_accepts_one_file(gpupool: Callable[..., Any]) -> None:
     assert gpupool("check", SMALL / "inventory.yml").code == 0
 
 
+def test_check_of_a_part_of_an_inventory_names_the_folder(gpupool: Callable[..., Any]) -> None:
+    done = gpupool("check", INVENTORY / "example" / "nodes.yml")
+    assert done.code == 2
+    assert done.out.splitlines()[1] == (
+        f"{INVENTORY / 'example' / 'nodes.yml'}:1: error: one file of an inventory, not all of it "
+        f"(use its folder: {INVENTORY / 'example'})"
+    )
+
+
 def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
     done = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
     assert done.code == 2

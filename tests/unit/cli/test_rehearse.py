@@ -169,6 +169,23 @@ def test_options_choose_the_release_and_the_promises(stage: Stage, gpupool: Call
     assert "Slurm 26.05" in done.out
 
 
+def test_promises_are_listed_with_the_keys_of_only_and_none_is_tested(
+    stage: Stage, gpupool: Callable[..., Any]
+) -> None:
+    example = ROOT / "inventory" / "example"
+    done = gpupool("rehearse", example, "--list")
+    assert (done.code, stage.started) == (0, [])
+    rows = {line.split()[0]: line for line in done.out.splitlines()}
+    assert rows["cap"].endswith("  Every lab can use as many GPUs at once as it contributed, and no more")
+    assert rows["least"].endswith(" (not made: no partition has a minimum for jobs)")
+    assert "debug-goes-first" in rows
+    listed = json.loads(gpupool("rehearse", example, "--list", "--json", "--only", "cap,least").out)
+    assert [(each["key"], each["not_made_because"]) for each in listed] == [
+        ("cap", None), ("least", "no partition has a minimum for jobs"),
+    ]  # fmt: skip
+    assert gpupool("rehearse", example, "--only", ",".join(rows)).code == 0
+
+
 def test_the_promises_of_a_site_are_rehearsed_too(stage: Stage, gpupool: Callable[..., Any]) -> None:
     assert gpupool("rehearse", ROOT / "inventory" / "example").code == 0
     assert [promise.key for promise in stage.asked["extra"]] == ["debug-goes-first"]
