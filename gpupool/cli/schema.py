@@ -40,4 +40,16 @@ def of_promises() -> dict[str, Any]:
 
 
 def _draft(schema: dict[str, Any]) -> dict[str, Any]:
+    for model in (schema, *schema["$defs"].values()):
+        for field in model.get("properties", {}).values():
+            _write_default(field)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _write_default(field: dict[str, Any]) -> None:
+    """Replace a default in seconds or MiB, as the models have it, with the text that an inventory would have."""
+    from gpupool.cluster.units import OF_DURATION, OF_SIZE, format_duration, format_size
+
+    written = {OF_DURATION["pattern"]: format_duration, OF_SIZE["pattern"]: format_size}.get(field.get("pattern", ""))
+    if written is not None and "default" in field:
+        field["default"] = written(field["default"])

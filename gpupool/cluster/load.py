@@ -72,7 +72,9 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if not text.located and "cluster" not in text.data and inventory.is_file() and len(files_of(inventory.parent)) > 1:
-        return _refused(here, "one file of an inventory, not all of it", f"use its folder: {inventory.parent}")
+        return _refused(
+            here, "only a part of an inventory: `cluster` is missing", f"use its folder: {inventory.parent}"
+        )
     if change is not None:
         text = merge(text, change)
     attached, unread = attachments(inventory)

@@ -110,23 +110,24 @@ def format_duration(seconds: int) -> str:
     return f"{seconds}s"
 
 
-_OF_SIZE = {"type": "string", "pattern": f"^{_SIZE.pattern}$"}
-_OF_DURATION = {"type": "string", "pattern": f"^({_DURATION.pattern}|{_CLOCK.pattern})$"}
+#: The JSON Schema of a size, and of a duration, as text.
+OF_SIZE = {"type": "string", "pattern": f"^{_SIZE.pattern}$"}
+OF_DURATION = {"type": "string", "pattern": f"^({_DURATION.pattern}|{_CLOCK.pattern})$"}
 _OF_ENDLESS = {"type": "string", "pattern": f"^({'|'.join(_ENDLESS)})$"}
 
-Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_OF_SIZE)]
+Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(OF_SIZE)]
 SlurmMemory = Annotated[
     int,
     BeforeValidator(parse_slurm_memory),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}, _OF_SIZE]}),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}, OF_SIZE]}),
 ]
-Duration = Annotated[int, BeforeValidator(parse_duration), WithJsonSchema(_OF_DURATION)]
+Duration = Annotated[int, BeforeValidator(parse_duration), WithJsonSchema(OF_DURATION)]
 Span = Annotated[Duration, AfterValidator(_lasting)]
 #: A time limit, or None if there is no limit.
 Maximum = Annotated[
     Span | None,
     BeforeValidator(parse_maximum),
-    WithJsonSchema({"anyOf": [_OF_DURATION, _OF_ENDLESS, {"type": "null"}]}),
+    WithJsonSchema({"anyOf": [OF_DURATION, _OF_ENDLESS, {"type": "null"}]}),
 ]
 Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]
 Moment = Annotated[

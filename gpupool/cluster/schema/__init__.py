@@ -21,32 +21,50 @@ class Inventory(Entry):
     """One cluster, as the inventory defines it."""
 
     schema_: Literal[1] = Field(alias="schema", description="Version of the inventory language.")
-    cluster: ClusterEntry
-    gpu_types: dict[Name, GpuType] = Field(default_factory=dict)
-    hardware: dict[Name, Hardware] = Field(default_factory=dict)
-    nodes: tuple[NodeEntry, ...] = Field(min_length=1)
+    cluster: ClusterEntry = Field(description="The cluster as a whole: name, network, time zone.")
+    gpu_types: dict[Name, GpuType] = Field(
+        default_factory=dict, description="GPU types: Slurm's gres type, and what it is."
+    )
+    hardware: dict[Name, Hardware] = Field(
+        default_factory=dict, description="Hardware models of nodes: CPUs, memory, local disk."
+    )
+    nodes: tuple[NodeEntry, ...] = Field(min_length=1, description="All machines, with their addresses and roles.")
     groups: dict[Name, Nodes] = Field(
         default_factory=dict, description="Named groups of nodes, each a selector; use them as `@group:NAME`."
     )
     out_of_service: tuple[Outage, ...] = Field((), description="Nodes and GPUs that are broken for a while.")
-    gpu: Gpu = Field(default_factory=Gpu)
-    cloud: Cloud | None = None
-    accounts: tuple[Account, ...] = ()
-    users: tuple[User, ...] = ()
-    directory: Directory | None = None
-    qos: dict[Name, Qos] = Field(default_factory=dict)
-    partitions: tuple[Partition, ...] = ()
-    reservations: tuple[Reservation, ...] = ()
-    slurm: Slurm = Field(default_factory=Slurm)
-    scheduler: Scheduler = Field(default_factory=Scheduler)
-    preemption: Preemption = Field(default_factory=Preemption)
-    storage: Storage = Field(default_factory=Storage)
-    software: Software = Field(default_factory=Software)
-    environment: Environment = Field(default_factory=Environment)
-    tools: tuple[Tool, ...] = ()
-    timers: tuple[Timer, ...] = ()
-    access: Access = Field(default_factory=Access)
-    policies: Policies = Field(default_factory=Policies)
-    testbed: Testbed | None = None
-    accepted_warnings: tuple[AcceptedWarning, ...] = ()
+    gpu: Gpu = Field(default_factory=Gpu, description="How GPUs are assigned to jobs.")
+    cloud: Cloud | None = Field(None, description="The cloud of elastic nodes; default: none.")
+    accounts: tuple[Account, ...] = Field((), description="Slurm accounts: labs with the GPUs they own, and others.")
+    users: tuple[User, ...] = Field((), description="Users, each with the same uid on every node.")
+    directory: Directory | None = Field(None, description="A directory service with further users; default: none.")
+    qos: dict[Name, Qos] = Field(default_factory=dict, description="Slurm's QoS by name.")
+    partitions: tuple[Partition, ...] = Field((), description="Partitions, in the order of slurm.conf.")
+    reservations: tuple[Reservation, ...] = Field(
+        (), description="Reservations of nodes or GPUs, and planned maintenance."
+    )
+    slurm: Slurm = Field(
+        default_factory=Slurm, description="Slurm's daemons: version, state, backup, further settings."
+    )
+    scheduler: Scheduler = Field(
+        default_factory=Scheduler, description="Rules for all jobs: defaults, limits, priorities."
+    )
+    preemption: Preemption = Field(default_factory=Preemption, description="The effect of preemption on jobs.")
+    storage: Storage = Field(default_factory=Storage, description="Exports, mounts, links, labs' spaces, homes.")
+    software: Software = Field(
+        default_factory=Software, description="Installed software: packages, GPU driver, containers, conda, modules."
+    )
+    environment: Environment = Field(
+        default_factory=Environment, description="Environment variables and private directories of jobs."
+    )
+    tools: tuple[Tool, ...] = Field((), description="Programs for users that come with gpupool.")
+    timers: tuple[Timer, ...] = Field((), description="Periodic tasks on nodes.")
+    access: Access = Field(default_factory=Access, description="The logins that each kind of node accepts.")
+    policies: Policies = Field(
+        default_factory=Policies, description="Site policies: limits on heads, processes outside of jobs, ports."
+    )
+    testbed: Testbed | None = Field(None, description="The nodes that a testbed starts; without it, no testbed.")
+    accepted_warnings: tuple[AcceptedWarning, ...] = Field(
+        (), description="Warnings of `gpupool check` that are only counted, each with a reason."
+    )
     examples: tuple[Word, ...] = Field((), description="Example job scripts for users.")

@@ -14,4 +14,4 @@ class AcceptedWarning(Entry):
         description="The warning's path, or its beginning, with the name of a list's entry in place of its number: "
         "`storage.exports`, `nodes[files]`; default: all warnings with this code.",
     )
-    reason: Word
+    reason: Word = Field(description="Why the site accepts the warning.")

@@ -68,12 +68,12 @@ PublicKey = Annotated[str, Field(strict=True), AfterValidator(_public_key)]
 class Amounts(Entry):
     """An amount of each resource."""
 
-    gpu: Count | None = None
+    gpu: Count | None = Field(None, description="GPUs of any type.")
     gpus: dict[Name, Count] = Field(default_factory=dict, description="GPUs by type.")
-    cpu: Count | None = None
-    mem: Size | None = None
-    nodes: Count | None = None
-    billing: Count | None = None
+    cpu: Count | None = Field(None, description="Logical CPUs, as Slurm counts them.")
+    mem: Size | None = Field(None, description="Memory, with its unit: 256G.")
+    nodes: Count | None = Field(None, description="Nodes.")
+    billing: Count | None = Field(None, description="Billing units, priced by `billing` of partitions.")
     jobs: Count | None = Field(None, description="Running jobs.")
     submitted: Count | None = Field(None, description="Pending and running jobs; every array task counts.")
     wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all jobs together (group).")
@@ -82,7 +82,7 @@ class Amounts(Entry):
 class Prices(Entry):
     """The price of an hour of each resource."""
 
-    cpu: Weight | None = None
+    cpu: Weight | None = Field(None, description="A logical CPU.")
     gpu: Weight | None = Field(None, description="A GPU of any type.")
     mem: Weight | None = Field(None, description="A gigabyte of memory.")
     gpus: dict[Name, Weight] = Field(default_factory=dict, description="A GPU by its type, instead of `gpu`.")
@@ -111,7 +111,7 @@ class Limits(Entry):
     per_account: Amounts = Field(
         default_factory=Amounts, description="All jobs of one account together; on QoS and partitions."
     )
-    per_job: Amounts = Field(default_factory=Amounts)
+    per_job: Amounts = Field(default_factory=Amounts, description="Each job.")
     per_job_least: Amounts = Field(
         default_factory=Amounts, description="What each job must request at least; on QoS and partitions."
     )
@@ -120,11 +120,11 @@ class Limits(Entry):
 class Account(SourcedEntry):
     """A Slurm account. If its kind is lab, its cap is what it owns: `contributed_gpus`, or `owns`."""
 
-    name: Name
-    kind: AccountKind
+    name: Name = Field(description="Slurm's name of the account, and of its Unix group.")
+    kind: AccountKind = Field(description="A lab owns GPUs; `shared` is for all users; the others group users.")
     gid: UnixId | None = Field(None, description="Gid of the account's Unix group, which every node gets.")
-    parent: Name | None = None
-    contributed_gpus: Count | None = None
+    parent: Name | None = Field(None, description="The account above it in Slurm's tree; default: root.")
+    contributed_gpus: Count | None = Field(None, description="Number of GPUs of any type that a lab owns: its cap.")
     owns: Nodes | Annotated[dict[Name, Count], Field(min_length=1)] | None = Field(
         None,
         description=(
@@ -138,18 +138,22 @@ class Account(SourcedEntry):
     )
     most_members: Count | None = Field(None, description="Maximum number of members; more are an error.")
     qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits = Field(default_factory=Limits, description="Limits of its jobs; a lab's cap is added to them.")
     budget: Count | None = Field(
         None, description="Hours of billing (partitions.billing) that it may ever use, with the accounts below it."
     )
-    fairshare: Count | None = None
+    fairshare: Count | None = Field(
+        None, description="Slurm's shares of the account, with scheduler.fairshare: accounts; Slurm's default: 1."
+    )
     exact: Flag = Field(
         True,
         description="False: another system writes this account to slurmdbd, too. gpupool does not change members, "
         "limits and accounts below it that the inventory does not name.",
     )
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
-    tier: Literal["standard", "premium"] | None = None
+    tier: Literal["standard", "premium"] | None = Field(
+        None, description="Determines the account's quotas in storage.user_spaces."
+    )
     parameters: Parameters = Field(
         default_factory=dict,
         description="Further limits of the account by sacctmgr's names, such as MaxJobs.",
@@ -164,28 +168,30 @@ class Account(SourcedEntry):
 class Grant(SourcedEntry):
     """A QoS granted until a date."""
 
-    qos: Name
-    until: Day
+    qos: Name = Field(description="The QoS that is granted.")
+    until: Day = Field(description="Last day of the grant: 2030-01-31.")
 
 
 class User(SourcedEntry):
     """A user. The uid is part of the inventory, so it is the same on every node and never changes."""
 
-    name: Name
-    uid: UnixId
+    name: Name = Field(description="Login name, also in Slurm.")
+    uid: UnixId = Field(description="Unix id, the same on every node; it never changes.")
     account: Name = Field(description="Default account, for jobs without --account; its group is the primary group.")
     accounts: tuple[Name, ...] = Field((), description="Further accounts of the user, for jobs with --account.")
-    full_name: Word | None = None
+    full_name: Word | None = Field(None, description="Full name, for people.")
     coordinator: Flag = Field(False, description="Slurm coordinator of the account: may manage its members.")
     keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
-    shell: AbsolutePath = "/bin/bash"
+    shell: AbsolutePath = Field("/bin/bash", description="Login shell.")
     qos: tuple[Name, ...] = Field((), description="QoS in addition to the QoS of all users.")
     grants: tuple[Grant, ...] = Field((), description="QoS until a day, including that day.")
     until: Day | None = Field(
         None, description="Last day of access; after it the user cannot submit jobs or log in. Files stay."
     )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
-    default_partition: Name | None = None
+    default_partition: Name | None = Field(
+        None, description="Partition of jobs without --partition, if scheduler.default_partition is per_user."
+    )
     first_password: Literal["must_change"] | None = Field(
         None, description="`gpupool password` creates a password, which the user changes at the first login."
     )
@@ -202,18 +208,18 @@ class Qos(SourcedEntry):
         (), description="Other QoS; if these users' jobs request one of them, they get this QoS instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
-    max_wall: Maximum = None
+    max_wall: Maximum = Field(None, description="Maximum run time of a job; infinite, the default: no limit.")
     over_limit: OverLimit | None = Field(
         None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
     )
-    priority: Count = 0
+    priority: Count = Field(0, description="Slurm's priority of the QoS, relative to the highest of all QoS.")
     preemptable: Flag = Field(False, description="Jobs of QoS that name it in `preempts` may preempt its jobs.")
     preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs this QoS's jobs preempt.")
     preempt_action: QosPreemptAction | None = Field(
         None, description="What happens to its preempted jobs; default: preemption.action."
     )
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits = Field(default_factory=Limits, description="Limits of jobs with this QoS.")
     parameters: Parameters = Field(
         default_factory=dict, description="Further settings of the QoS by sacctmgr's names, such as UsageFactor, Flags."
     )
@@ -227,28 +233,28 @@ class Qos(SourcedEntry):
 class Partition(SourcedEntry):
     """A partition, or with `for_each` one per account of that kind; `{account}` is replaced by its name."""
 
-    name: Word
-    for_each: AccountKind | None = None
+    name: Word = Field(description="Name of the partition; {account} is replaced with for_each.")
+    for_each: AccountKind | None = Field(None, description="Create one partition for each account of this kind.")
     nodes: Nodes
     max_time: Maximum = Field(None, description="Maximum run time of a job; infinite, the default: no limit.")
     default_time: Span | None = Field(
         None, description="Time limit of jobs without --time; default: scheduler.default_time, else max_time."
     )
-    max_nodes: Several | None = None
+    max_nodes: Several | None = Field(None, description="Maximum nodes of a job; default: no limit.")
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt jobs of a lower tier."
     )
     priority: Annotated[int, Field(strict=True, ge=0, le=65535)] = Field(
         0, description="Among partitions of one tier, jobs of the partition with the higher priority start first."
     )
-    preemptable: Flag = False
+    preemptable: Flag = Field(False, description="Jobs of partitions with a higher tier may preempt its jobs.")
     preempt_action: PreemptAction | Literal["suspend"] | None = Field(
         None,
         description="What happens to its preempted jobs; default: preemption.action. suspend: on nodes without GPUs.",
     )
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
-    deny_accounts: tuple[Word, ...] = ()
+    deny_accounts: tuple[Word, ...] = Field((), description="Accounts that may not submit, if allow_accounts is empty.")
     allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
@@ -256,7 +262,7 @@ class Partition(SourcedEntry):
         None,
         description="QoS of jobs without --qos, unless a QoS is the default of their account; default: the cluster's.",
     )
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits = Field(default_factory=Limits, description="Limits of its jobs.")
     default_cpus_per_gpu: Several | None = Field(
         None, description="CPUs per GPU of jobs without a CPU request; default: scheduler.default_cpus_per_gpu."
     )

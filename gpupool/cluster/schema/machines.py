@@ -54,8 +54,8 @@ Provider = Annotated[
 class Totals(SourcedEntry):
     """Totals of the whole cluster; used only to check the inventory."""
 
-    gpus: Count | None = None
-    cpus: Count | None = None
+    gpus: Count | None = Field(None, description="GPUs of all compute nodes.")
+    cpus: Count | None = Field(None, description="Logical CPUs of all compute nodes.")
 
 
 class ClusterEntry(SourcedEntry):
@@ -72,9 +72,9 @@ class ClusterEntry(SourcedEntry):
     domain: Domain | None = Field(None, description="Appended to each node's name, unless node_names is fqdn.")
     node_names: Literal["short", "fqdn"] = Field("short", description="The form of node names in Slurm.")
     network: Word = Field(description="The network of all node addresses, such as 10.66.0.0/16.")
-    timezone: Word = "Etc/UTC"
+    timezone: Word = Field("Etc/UTC", description="Time zone of all nodes, such as Europe/Berlin.")
     guide: Word | None = Field(None, description="The user guide that `src` refers to.")
-    totals: Totals | None = None
+    totals: Totals | None = Field(None, description="Totals over all compute nodes, to find typing errors.")
 
 
 class Mig(Entry):
@@ -87,7 +87,7 @@ class Mig(Entry):
 class GpuType(SourcedEntry):
     """A GPU type; its key is both Slurm's gres type and the node feature."""
 
-    models: tuple[Word, ...]
+    models: tuple[Word, ...] = Field(description="NVIDIA's (or the vendor's) names of the models.")
     vendor: Literal["nvidia", "amd", "intel"] = Field("nvidia", description="Determines the names of device files.")
     mig: Mig | None = Field(None, description="Set if the type is a MIG slice; `gpus` of nodes then counts slices.")
     autodetect: Literal["nvml", "nvidia", "rsmi", "oneapi"] | None = Field(
@@ -227,13 +227,13 @@ class NodeEntry(SourcedEntry):
     model_config = ConfigDict(json_schema_extra=_with_default_roles)
 
     name: NodeNames
-    address: Address | None = None
+    address: Address | None = Field(None, description="IPv4 address, or a range as long as the range of names.")
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1, description="Default for a node with `hardware` or `gpus`: compute.")
     hardware: Name | None = Field(
         None, description="An entry of `hardware`; default for compute nodes: the only entry, if there is only one."
     )
-    gpus: dict[Name, Several] = Field(default_factory=dict)
+    gpus: dict[Name, Several] = Field(default_factory=dict, description="Number of GPUs by type.")
     devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
         default_factory=dict,
         description=(
@@ -248,13 +248,13 @@ class NodeEntry(SourcedEntry):
     gres: dict[GresName, Several] = Field(
         default_factory=dict, description="The site's own generic resources, which Slurm only counts."
     )
-    features: tuple[Name, ...] = ()
+    features: tuple[Name, ...] = Field((), description="Features for `--constraint`, in addition to the GPU types.")
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
-    model: Word | None = None
+    model: Word | None = Field(None, description="The machine's model, for people.")
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")
-    media: Literal["hdd", "ssd", "nvme"] | None = None
-    profile: Word | None = None
+    media: Literal["hdd", "ssd", "nvme"] | None = Field(None, description="Disks of a fileserver, for people.")
+    profile: Word | None = Field(None, description="Intended use of a fileserver, for people.")
     parameters: Parameters = Field(
         default_factory=dict, description="Further keys of the node's line in slurm.conf; they override the hardware's."
     )

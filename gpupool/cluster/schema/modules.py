@@ -39,8 +39,10 @@ class CondaInstaller(Entry):
 class Conda(SourcedEntry):
     """Conda: each user's own, and one for all users if `installer` is set."""
 
-    bashrc_hook: Flag = False
-    installer: CondaInstaller | None = None
+    bashrc_hook: Flag = Field(False, description="The .bashrc of new homes makes conda work in batch jobs.")
+    installer: CondaInstaller | None = Field(
+        None, description="One conda for all users; default: each user installs conda."
+    )
 
 
 class Module(SourcedEntry):
@@ -64,7 +66,7 @@ class Module(SourcedEntry):
 class Modules(SourcedEntry):
     """Environment modules (Lmod)."""
 
-    enabled: Flag = True
+    enabled: Flag = Field(True, description="False: planned, not deployed.")
     where: Nodes = "@head,@compute"
     paths: tuple[PlainPath, ...] = Field((), description="Further directories of module files, such as the site's own.")
-    list: tuple[Module, ...] = ()
+    list: tuple[Module, ...] = Field((), description="The module files that gpupool writes.")

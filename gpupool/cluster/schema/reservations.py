@@ -11,7 +11,7 @@ from gpupool.cluster.units import Moment, Span
 class Reservation(SourcedEntry):
     """A reservation of nodes or GPUs. Jobs request it by its name: `sbatch --reservation=course`."""
 
-    name: Name
+    name: Name = Field(description="Slurm's name of the reservation, for `--reservation`.")
     accounts: tuple[Name, ...] = Field((), description="Accounts whose jobs may run in it.")
     users: tuple[Name, ...] = Field(
         (), description="Users whose jobs may run in it. With `accounts` as well, a job needs one of both."
@@ -26,7 +26,7 @@ class Reservation(SourcedEntry):
         None, description="Partition of the nodes or GPUs, and of jobs with `--reservation` and without `--partition`."
     )
     start: Moment = Field(description="First start, in the cluster's time zone: 2030-01-31 10:00.")
-    duration: Span
+    duration: Span = Field(description="How long it lasts each time: 2h, 1w.")
     every: Literal["day", "weekday", "weekend", "week"] | None = Field(
         None, description="How often it recurs, at the same time of day; default: once."
     )

@@ -34,10 +34,10 @@ TimeOfDay = Annotated[
 class Health(Entry):
     """Health check of each compute node. A problem drains the node; without problems the node is resumed."""
 
-    enabled: Flag = True
+    enabled: Flag = Field(True, description="False: compute nodes are not checked.")
     interval: Duration = Field(300, description="Time between two checks.")
     checks: tuple[Literal["gpus", "mounts", "disk", "clock"], ...] = Field(
-        ("gpus", "mounts", "disk", "clock"), min_length=1
+        ("gpus", "mounts", "disk", "clock"), min_length=1, description="The checks to make; default: all of them."
     )
     disk_free: Size = Field(1024, description="Minimum free space on /, /tmp and slurmd's spool directory.")
 
@@ -82,8 +82,10 @@ class Slurm(SourcedEntry):
         "10^9 bytes, Slurm as 1024G of 2^30, and the file system takes a part.",
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
-    health: Health | None = None
-    backup: Backup | None = None
+    health: Health | None = Field(
+        None, description="Checks of compute nodes that drain a node with a problem; default: none."
+    )
+    backup: Backup | None = Field(None, description="Nightly backup of accounting and queue; default: none.")
     exact_accounting: Flag = Field(
         True, description="False: another system writes to slurmdbd, too; gpupool does not change its entities."
     )
@@ -91,15 +93,15 @@ class Slurm(SourcedEntry):
         default_factory=dict,
         description="Further keys of slurm.conf. Options of a list such as SchedulerParameters are added to gpupool's.",
     )
-    cgroup: Cgroup = Field(default_factory=Cgroup)
-    slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
+    cgroup: Cgroup = Field(default_factory=Cgroup, description="Further settings of cgroup.conf.")
+    slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd, description="Further settings of slurmdbd.conf.")
 
 
 class DefaultMemory(Entry):
     """Default memory of jobs without a memory request."""
 
     per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs. Can be combined with per_cpu.")
-    per_cpu: Size | None = None
+    per_cpu: Size | None = Field(None, description="Per CPU, for jobs without GPUs. Can be combined with per_gpu.")
     per_node: Size | None = Field(None, description="Per node. Cannot be combined with per_gpu or per_cpu.")
 
 
@@ -113,8 +115,8 @@ class MaxMemory(Entry):
 class LabShare(Entry):
     """CPUs and memory per contributed GPU that all jobs of a lab together may use, including jobs without GPUs."""
 
-    cpu: Count | None = None
-    mem: Size | None = None
+    cpu: Count | None = Field(None, description="CPUs per contributed GPU; default: no limit.")
+    mem: Size | None = Field(None, description="Memory per contributed GPU; default: no limit.")
 
 
 PriorityWeight = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
@@ -137,8 +139,8 @@ class PriorityWeights(Entry):
 class RpcLimit(Entry):
     """Rate limit of requests per user: bucket size, and tokens added per second."""
 
-    bucket: Count
-    refill: Count
+    bucket: Count = Field(description="Requests that a user may send at once (rl_bucket_size).")
+    refill: Count = Field(description="Requests per second that a user may send on average (rl_refill_rate).")
 
 
 class Scheduler(SourcedEntry):
@@ -148,9 +150,16 @@ class Scheduler(SourcedEntry):
         "none",
         description="A partition name, none, per_user or fit; default: the only partition; none of several.",
     )
-    default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
-    max_memory: MaxMemory = Field(default_factory=MaxMemory)
-    lab_share: LabShare = Field(default_factory=LabShare)
+    default_memory: DefaultMemory = Field(
+        default_factory=DefaultMemory,
+        description="Memory of jobs without a memory request; default: all memory of their nodes.",
+    )
+    max_memory: MaxMemory = Field(
+        default_factory=MaxMemory, description="Maximum memory of a job; more is refused. Default: no limit."
+    )
+    lab_share: LabShare = Field(
+        default_factory=LabShare, description="Limits of a lab per contributed GPU, including jobs without GPUs."
+    )
     default_cpus_per_gpu: Several | None = Field(
         None, description="CPUs per GPU of jobs without a CPU request; default: one CPU for each task."
     )
@@ -186,7 +195,7 @@ class Scheduler(SourcedEntry):
         default_factory=dict,
         description="Jobs with more CPUs per GPU get a warning. By GPU type; `default` for all others.",
     )
-    rpc_limit: RpcLimit | None = None
+    rpc_limit: RpcLimit | None = Field(None, description="Limit of users' requests to slurmctld; default: none.")
     default_time: Span | None = Field(
         None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
     )
@@ -197,11 +206,19 @@ class Scheduler(SourcedEntry):
         None,
         description="Maximum pending and running jobs of a user in each account and QoS; every array task counts.",
     )
-    private_data: tuple[PrivateData, ...] = ()
-    fairshare: Literal["none", "accounts"] = "none"
-    priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
+    private_data: tuple[PrivateData, ...] = Field(
+        (), description="What users do not see of others (Slurm's PrivateData); default: they see all."
+    )
+    fairshare: Literal["none", "accounts"] = Field(
+        "none", description="Whether accounts' past use changes the priority of their jobs."
+    )
+    priority_weights: PriorityWeights = Field(
+        default_factory=PriorityWeights, description="Weights of the factors of a job's priority."
+    )
     billing_unit: Unit = Field("billing hours", description="Users' name for an hour of billing, the unit of budgets.")
-    refuse_submit_from: tuple[AbsolutePath, ...] = ()
+    refuse_submit_from: tuple[AbsolutePath, ...] = Field(
+        (), description="Directories in which sbatch is refused, with those below them."
+    )
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,
         description="Old column names and their replacements, with a width if Slurm's default is too small: "
@@ -226,15 +243,21 @@ class Scheduler(SourcedEntry):
 class Arbiter(SourcedEntry):
     """Lets a job that is pending because of its lab's cap preempt preemptable jobs of the same lab."""
 
-    enabled: Flag = True
-    partitions: tuple[Name, ...]
-    interval: Duration = 15
+    enabled: Flag = Field(True, description="False: not deployed.")
+    partitions: tuple[Name, ...] = Field(
+        description="Preemptable partitions in which the lab's own jobs are preempted."
+    )
+    interval: Duration = Field(15, description="Time between two looks at the queue.")
 
 
 class Preemption(SourcedEntry):
     """The effect of preemption on jobs. The tiers of partitions, or `preempts` of QoS, decide who preempts whom."""
 
-    action: PreemptAction = "requeue"
-    send_user_signal: Flag = True
+    action: PreemptAction = Field(
+        "requeue", description="What happens to a preempted job: it starts again later, or is ended."
+    )
+    send_user_signal: Flag = Field(True, description="The job gets its --signal at the start of its grace time.")
     requeue_delay: Duration | None = Field(None, description="Minimum time before a requeued job starts again.")
-    arbiter: Arbiter | None = None
+    arbiter: Arbiter | None = Field(
+        None, description="Preempts a lab's own jobs for a job that waits for its cap; default: off."
+    )

@@ -84,8 +84,8 @@ class Repository(SourcedEntry):
     """A repository of Debian packages besides the distribution's own."""
 
     url: Annotated[
-        str, spelt(r"^https?://[!\"$-~]+$", "an address begins with https:// or http:// and has no spaces and no #")
-    ]
+        str, spelt(r'^https?://[!"$-~]+$', "an address begins with https:// or http:// and has no spaces and no #")
+    ] = Field(description="Address of the repository, as in sources.list.")
     suite: Annotated[
         str,
         spelt(
@@ -94,7 +94,9 @@ class Repository(SourcedEntry):
             description="Such as trixie; ends with a slash if the repository has no suites: ./",
         ),
     ]
-    components: tuple[Name, ...] = ()
+    components: tuple[Name, ...] = Field(
+        (), description="Components of the suite, such as main; none if the suite ends with a slash."
+    )
     key: RepositoryKey = Field(description="The public key that signs it: the whole armored block.")
 
 
@@ -126,7 +128,7 @@ class Cuda(DriverChoice):
     """The GPU driver."""
 
     where: Nodes
-    overrides: tuple[DriverOverride, ...] = ()
+    overrides: tuple[DriverOverride, ...] = Field((), description="Nodes with another driver, each in one entry.")
 
 
 class DockerPurge(Entry):
@@ -141,13 +143,15 @@ class DockerPurge(Entry):
 class Docker(SourcedEntry):
     """Docker on nodes. Anyone who may use it can become root there."""
 
-    enabled: Flag = True
+    enabled: Flag = Field(True, description="False: planned, not deployed.")
     where: Nodes = "@compute"
     members: Literal["all"] | tuple[Name, ...] = Field(
         "all", description="Who may use it: all users, or a list of users and accounts."
     )
     sudo: Flag = Field(False, description="`sudo docker` works for them without a password, too.")
-    gpus: Literal["nv_gpu", "cuda_visible_devices"] = "nv_gpu"
+    gpus: Literal["nv_gpu", "cuda_visible_devices"] = Field(
+        "nv_gpu", description="How users get GPUs in containers: by $NV_GPU, or by CUDA_VISIBLE_DEVICES."
+    )
     toolkit: Name | None = Field(
         None, description="Key of the repository (software.repositories) with NVIDIA's toolkit; default: no GPUs."
     )
@@ -155,7 +159,9 @@ class Docker(SourcedEntry):
     address_pool: Annotated[str, spelt(r"^[0-9.]+/[0-9]+$", "write a network such as 172.29.0.0/16")] = Field(
         "172.29.0.0/16", description="Addresses of containers; each network gets 256 of them."
     )
-    purge: DockerPurge | None = None
+    purge: DockerPurge | None = Field(
+        None, description="Ages at which containers and images are removed; default: never."
+    )
 
 
 class Download(Entry):
@@ -163,14 +169,16 @@ class Download(Entry):
 
     url: Annotated[
         str, spelt(r"^https?://[!-~]+\.deb$", "the address of a package begins with https:// and ends with .deb")
-    ]
-    sha256: Annotated[str, spelt(r"^[0-9a-f]{64}$", "a sha256 has 64 digits of 0 to 9 and a to f")]
+    ] = Field(description="URL of the .deb file.")
+    sha256: Annotated[str, spelt(r"^[0-9a-f]{64}$", "a sha256 has 64 digits of 0 to 9 and a to f")] = Field(
+        description="SHA-256 of the file, 64 hexadecimal digits."
+    )
 
 
 class Singularity(SourcedEntry):
     """Singularity (Apptainer) on nodes."""
 
-    enabled: Flag = True
+    enabled: Flag = Field(True, description="False: planned, not deployed.")
     where: Nodes = "@compute"
     repository: Name | None = Field(
         None, description="Key of the repository (software.repositories) of apptainer; no other package is used of it."
@@ -188,34 +196,40 @@ class Image(SourcedEntry):
 
     source: Annotated[
         str, spelt(r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$", "an image is such as docker://ubuntu:24.04")
-    ]
+    ] = Field(description="The image, such as docker://ubuntu:24.04.")
     at: PlainPath | None = Field(None, description="Path of the file; only for singularity.")
-    runtime: Literal["singularity", "docker"] = "singularity"
+    runtime: Literal["singularity", "docker"] = Field(
+        "singularity", description="The runtime that keeps it: a file for singularity, docker's own storage."
+    )
     where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
 
 
 class Software(SourcedEntry):
     """Installed software."""
 
-    debian: Literal["bookworm", "trixie", "sid"] = "trixie"
+    debian: Literal["bookworm", "trixie", "sid"] = Field("trixie", description="The distribution of the nodes.")
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict,
         description="Debian packages by role, `all` for every node; name=version pins a version.",
     )
-    repositories: dict[RepositoryName, Repository] = Field(default_factory=dict)
-    cuda: Cuda | None = None
-    docker: Docker | None = None
-    singularity: Singularity | None = None
-    conda: Conda | None = None
-    modules: Modules | None = None
-    images: tuple[Image, ...] = ()
+    repositories: dict[RepositoryName, Repository] = Field(
+        default_factory=dict, description="Repositories besides the distribution's, by name."
+    )
+    cuda: Cuda | None = Field(None, description="The GPU driver; default: not installed.")
+    docker: Docker | None = Field(None, description="Docker on nodes; default: not installed.")
+    singularity: Singularity | None = Field(
+        None, description="Singularity (Apptainer) on nodes; default: not installed."
+    )
+    conda: Conda | None = Field(None, description="Conda; default: not set up.")
+    modules: Modules | None = Field(None, description="Environment modules (Lmod); default: not installed.")
+    images: tuple[Image, ...] = Field((), description="Container images that nodes download.")
 
 
 class AcceptEnv(Entry):
     """Environment variables that SSH clients may send."""
 
     where: Nodes
-    names: tuple[AcceptedName, ...]
+    names: tuple[AcceptedName, ...] = Field(description="Names of the variables; * and ? match as in sshd_config.")
 
 
 class JobDirectory(Entry):
@@ -229,22 +243,30 @@ class JobDirectory(Entry):
 class Environment(SourcedEntry):
     """Environment variables; values may contain {user} and {account}."""
 
-    accept_env: AcceptEnv | None = None
-    login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
-    job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
+    accept_env: AcceptEnv | None = Field(None, description="Variables that SSH clients may send; default: none.")
+    login: dict[VariableName, TextOfUser] = Field(
+        default_factory=dict, description="Variables of login shells, with {user} and {account}."
+    )
+    job: dict[VariableName, TextOfUser] = Field(
+        default_factory=dict, description="Variables of jobs, with {user} and {account}."
+    )
     private_tmp: PlainPath | None = Field(
         None,
         description="Local directory of compute nodes for the private /tmp and /dev/shm of each job.",
     )
-    job_directory: JobDirectory | None = None
+    job_directory: JobDirectory | None = Field(
+        None, description="A private directory for each job on its nodes; default: none."
+    )
 
 
 class Tool(SourcedEntry):
     """A program that comes with gpupool."""
 
-    name: Word
+    name: Word = Field(description="Name of the program.")
     where: Nodes
-    options: dict[Name, Word | Count] = Field(default_factory=dict)
+    options: dict[Name, Word | Count] = Field(
+        default_factory=dict, description="Its defaults, such as gpus: 1 of sbash."
+    )
 
 
 class Timer(SourcedEntry):
@@ -253,8 +275,8 @@ class Timer(SourcedEntry):
     job: Literal["docker-purge", "reaper", "shm-clean"] = Field(
         description="shm-clean: remove files in /dev/shm and /tmp of users whose last job on the node has ended."
     )
-    every: Duration | None = None
-    when: Literal["job-end"] | None = None
+    every: Duration | None = Field(None, description="Time between two runs; or set `when`.")
+    when: Literal["job-end"] | None = Field(None, description="The event that starts it; or set `every`.")
     where: Nodes
 
 
@@ -289,7 +311,7 @@ class AdminSsh(Entry):
 class Access(SourcedEntry):
     """The logins that each kind of node accepts."""
 
-    admin: AdminSsh = Field(default_factory=AdminSsh)
+    admin: AdminSsh = Field(default_factory=AdminSsh, description="How gpupool logs in to nodes.")
     compute_ssh: Literal["open", "allocated", "none"] = Field(
         "allocated", description="Users on compute nodes: always, only with a running job there, never."
     )
@@ -297,7 +319,7 @@ class Access(SourcedEntry):
     controller_ssh: Literal["open", "admins"] = Field(
         "admins", description="Users on controllers and the database's node: always, never."
     )
-    password_login: Flag = False
+    password_login: Flag = Field(False, description="Users may log in with a password; default: only with keys.")
     keys: Literal["inventory", "homes", "site"] = Field(
         "inventory",
         description=(
@@ -310,7 +332,7 @@ class Access(SourcedEntry):
         False,
         description="Users on a head log in to compute nodes by host-based authentication, without password or key.",
     )
-    agent_forwarding: Flag = False
+    agent_forwarding: Flag = Field(False, description="sshd forwards users' SSH agents; default: no.")
     outside: tuple[Literal[Role, "vpn"], ...] = Field(
         (),
         description=(
@@ -338,7 +360,7 @@ class HeadNodes(SourcedEntry):
             description="CPU time of all processes of a user together: 200% are two logical CPUs.",
         ),
     ]
-    memory_per_user: Size
+    memory_per_user: Size = Field(description="Memory of all processes of a user together, with its unit: 4G.")
     tasks_per_user: Annotated[int, Field(strict=True, ge=64, le=4194304)] = Field(
         4096, description="Maximum processes and threads of a user."
     )
@@ -358,17 +380,21 @@ class Reaper(SourcedEntry):
 class DevPorts(SourcedEntry):
     """Ports for users' own servers."""
 
-    range: PortRange
-    open_to: Literal["cluster", "vpn", "all"]
+    range: PortRange = Field(description="The ports, such as 8000-9000, or one port.")
+    open_to: Literal["cluster", "vpn", "all"] = Field(
+        description="Where connections may come from: the cluster's network, the VPN too, or everywhere."
+    )
     where: Nodes | None = Field(None, description="Default: all nodes.")
 
 
 class Policies(SourcedEntry):
     """Site policies."""
 
-    head_nodes: HeadNodes | None = None
-    reaper: Reaper | None = None
-    dev_ports: DevPorts | None = None
+    head_nodes: HeadNodes | None = Field(None, description="Limits of each user on head nodes; default: none.")
+    reaper: Reaper | None = Field(
+        None, description="Ends users' processes outside of jobs on compute nodes; default: off."
+    )
+    dev_ports: DevPorts | None = Field(None, description="Ports for users' own servers; default: none.")
     # PAM refuses all logins if the limit is above the kernel's fs.nr_open
     nofile: Annotated[int, Field(strict=True, ge=1024, le=1048576)] | None = Field(
         None, description="Maximum open files per process, in sessions and jobs."

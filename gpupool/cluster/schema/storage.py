@@ -32,14 +32,14 @@ class Vdev(Entry):
     """A group of a pool's disks (vdev). Disks of `stripe`, `cache` or `spare` are independent; several of `log` or
     `special` are mirrors."""
 
-    kind: Data | Aside
+    kind: Data | Aside = Field(description="How the disks are combined, or what they are for besides data.")
     disks: tuple[AbsolutePath, ...] = Field(min_length=1, description="Persistent names: /dev/disk/by-id/….")
 
 
 class Pool(SourcedEntry):
     """A ZFS pool of one server, or identical pools of several nodes."""
 
-    server: Name | None = None
+    server: Name | None = Field(None, description="The fileserver with the pool; or set `where`.")
     where: Nodes | None = Field(
         None, description="Instead of server: nodes that each have such a pool, on disks with these names."
     )
@@ -64,21 +64,23 @@ class Pool(SourcedEntry):
 class UserQuota(Entry):
     """Quota of each user on an export."""
 
-    hard: Size
+    hard: Size = Field(description="Maximum of a user, with its unit: 2T.")
     soft: Size | None = Field(None, description="A user may exceed it for `grace`; not on ZFS.")
-    grace: Duration | None = None
+    grace: Duration | None = Field(None, description="How long a user may exceed `soft`: 7d.")
     files: Several | None = Field(None, description="Maximum number of files and directories.")
 
 
 class Export(SourcedEntry):
     """A directory that a fileserver exports to other nodes."""
 
-    server: Name | None = None
+    server: Name | None = Field(None, description="The fileserver that exports it.")
     path: AbsolutePath | None = Field(None, description="Path on the server.")
     size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
     at: AbsolutePath | None = Field(None, description="Mount point on clients; default: <mount_root>/<key>.")
     mount_on: Nodes | None = Field(None, description="Nodes that mount it; default: storage.mount_on.")
-    fs: Literal["plain", "zfs", "ceph"] | OfTheSite = "plain"
+    fs: Literal["plain", "zfs", "ceph"] | OfTheSite = Field(
+        "plain", description="File system on the server; gpupool manages `zfs` on declared pools."
+    )
     mounted_by: Literal["gpupool", "site"] = Field(
         "gpupool",
         description="site: the site mounts it on the nodes, as with GPFS, Lustre, BeeGFS or Weka. It then has no "
@@ -120,8 +122,8 @@ class Export(SourcedEntry):
         "lab's space.",
     )
     enabled: Flag = Field(True, description="False: planned, not deployed yet.")
-    deprecated: Flag = False
-    backed_up: Flag = False
+    deprecated: Flag = Field(False, description="Still exported, but not for new data.")
+    backed_up: Flag = Field(False, description="A note for reports; gpupool makes no backups of it.")
 
     @property
     def takes_root(self) -> bool:
@@ -132,36 +134,38 @@ class Export(SourcedEntry):
 class SpaceRules(Entry):
     """Owner and mode of the top directory of a lab's space."""
 
-    owner: Name = "root"
-    mode: Mode = "3775"
+    owner: Name = Field("root", description="Owner of the top of a space.")
+    mode: Mode = Field("3775", description="Mode of the top, four digits in quotes.")
     user_dir: Annotated[
         str,
         spelt(
             r"^[A-Za-z0-9_.@-]*\{user\}[A-Za-z0-9_.@-]*$", "write {user}, with letters, digits and _ . @ - beside it"
         ),
-    ] = "{user}"
-    extra_dirs: Literal["audit", "allow"] = "allow"
+    ] = Field("{user}", description="Name of each user's directory, with {user}.")
+    extra_dirs: Literal["audit", "allow"] = Field(
+        "allow", description="audit: list everything else at the top of a space."
+    )
 
 
 class Home(SourcedEntry):
     """Home directories: in an export, or local if `export` is not set."""
 
     path: PathOfUser = Field("/home/{user}", description="Path, with {user}, {account}, {domain} and {id}.")
-    export: Name | None = None
+    export: Name | None = Field(None, description="The export with all homes; default: homes are local.")
     quota: Size | None = Field(
         None,
         description="Quota of each user; gpupool sets it if the export of homes is ZFS on a declared pool.",
     )
     files: Several | None = Field(None, description="Maximum files and directories of each user; set like the quota.")
-    mode: Mode = "0700"
+    mode: Mode = Field("0700", description="Mode of each home, four digits in quotes.")
 
 
 class Local(SourcedEntry):
     """A local directory of nodes."""
 
-    path: AbsolutePath
+    path: AbsolutePath = Field(description="Path of the directory.")
     where: Nodes
-    fs: Literal["plain", "zfs"] = "plain"
+    fs: Literal["plain", "zfs"] = Field("plain", description="File system; `zfs` is a dataset of a declared pool.")
     size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
     user_dirs: Flag = Field(False, description="Create a directory for each user, named after the user.")
     mode: Mode = Field("1777", description="Mode of the directory; with user_dirs, of the users' directories.")
@@ -170,7 +174,7 @@ class Local(SourcedEntry):
 class UserSpace(SourcedEntry):
     """A directory for each user."""
 
-    path: PathOfUser
+    path: PathOfUser = Field(description="Path of a user's directory, with {user} and {account}.")
     env: VariableName | None = Field(None, description="Environment variable of login shells that holds its path.")
     quota: dict[Literal["standard", "premium"], Size] = Field(
         default_factory=dict, description="Quota for all users of an account together, by the account's tier."
@@ -180,17 +184,17 @@ class UserSpace(SourcedEntry):
 class UsageReport(SourcedEntry):
     """A file in each directory that reports its disk usage."""
 
-    file: Word = "disk-usage.txt"
-    every: Duration = 604800
-    tag_over: Size | None = None
+    file: Word = Field("disk-usage.txt", description="Name of the file.")
+    every: Duration = Field(604800, description="Time between two reports.")
+    tag_over: Size | None = Field(None, description="Directories above this size are marked; default: none.")
 
 
 class Purge(SourcedEntry):
     """Automatic removal of old files."""
 
-    path: AbsolutePath
-    not_updated_for: Duration
-    every: Duration = 86400
+    path: AbsolutePath = Field(description="Directory whose old files are removed.")
+    not_updated_for: Duration = Field(description="Files that have not changed for this time are removed.")
+    every: Duration = Field(86400, description="Time between two runs.")
     warn_before: Duration | None = Field(
         None, description="Time before the removal at which a file in each user's directory announces its amount."
     )
@@ -200,15 +204,17 @@ class Storage(SourcedEntry):
     """All storage of the cluster."""
 
     driver: Literal["nfs", "standin"] = Field("nfs", description="standin: shared directories of a testbed.")
-    mount_root: AbsolutePath = "/mnt"
-    mount_on: Nodes | None = None
+    mount_root: AbsolutePath = Field(
+        "/mnt", description="Exports are mounted at <mount_root>/<key> unless `at` is set."
+    )
+    mount_on: Nodes | None = Field(None, description="Nodes that mount an export without mount_on; default: none.")
     nfs_versions: tuple[Literal[3, 4], ...] = Field(
         (4,), min_length=1, description="NFS versions that the servers offer."
     )
     pools: dict[Name, Pool] = Field(
         default_factory=dict, description="ZFS pools. Without any, gpupool does not touch ZFS."
     )
-    exports: dict[Name, Export] = Field(default_factory=dict)
+    exports: dict[Name, Export] = Field(default_factory=dict, description="Exported directories, by name.")
     links: dict[AbsolutePath, AbsolutePath] = Field(
         default_factory=dict, description="Symbolic links: path and target."
     )
@@ -216,9 +222,15 @@ class Storage(SourcedEntry):
     spaces: dict[Name, dict[Name, Name]] = Field(
         default_factory=dict, description="Links /srv/<account>/<space>, as account: {space: export}."
     )
-    space_rules: SpaceRules = Field(default_factory=SpaceRules)
-    home: Home = Field(default_factory=Home)
-    local: tuple[Local, ...] = ()
-    user_spaces: tuple[UserSpace, ...] = ()
-    usage_report: UsageReport | None = None
-    purge: tuple[Purge, ...] = ()
+    space_rules: SpaceRules = Field(
+        default_factory=SpaceRules, description="Owner, mode and contents of the top of labs' spaces."
+    )
+    home: Home = Field(default_factory=Home, description="Home directories: path, export, quota.")
+    local: tuple[Local, ...] = Field((), description="Local directories of nodes.")
+    user_spaces: tuple[UserSpace, ...] = Field(
+        (), description="A directory for each user on an export, with a variable."
+    )
+    usage_report: UsageReport | None = Field(
+        None, description="A file in each directory that reports its disk usage; default: none."
+    )
+    purge: tuple[Purge, ...] = Field((), description="Automatic removal of old files; default: none.")

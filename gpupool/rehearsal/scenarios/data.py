@@ -28,40 +28,40 @@ Number = Annotated[
 class Submit(Entry):
     """Jobs to submit: `count` equal jobs of a user, with options of sbatch. Later steps refer to them by `name`."""
 
-    user: Name
-    options: str = ""
+    user: Name = Field(description="A user of the inventory, who submits them.")
+    options: str = Field("", description="Options of sbatch, as one line.")
     count: Number = Field(1, description="Number of jobs, or `pool`: one for each GPU of the cluster.")
-    name: Name | None = None
+    name: Name | None = Field(None, description="Name for later steps; default: none.")
 
 
 class Pending(Entry):
     """The number of pending jobs, and a text that squeue's reason of each contains."""
 
-    count: Count
-    reason: Word | None = None
+    count: Count = Field(description="Number of pending jobs.")
+    reason: Word | None = Field(None, description="Text that squeue's reason of each contains; default: any reason.")
 
 
 class Expect(Entry):
     """The expected state of the jobs that were submitted last, or of the jobs named by `of`; it must last a second."""
 
-    of: Name | None = None
+    of: Name | None = Field(None, description="Name of the jobs; default: those submitted last.")
     running: Number | None = Field(
         None, description="Number of running jobs, or `pool`: as many as the cluster has GPUs."
     )
-    pending: Pending | None = None
+    pending: Pending | None = Field(None, description="Number of pending jobs, and their reason.")
     requeued: Count | None = Field(
         None, description="Number of preempted jobs that are pending again or running again."
     )
     refused: Word | None = Field(None, description="Text that sbatch's refusal must contain.")
-    within: Duration = 30
+    within: Duration = Field(30, description="Maximum time until the state is reached.")
 
 
 class Step(Entry):
     """A step of a scenario: submit jobs, expect a state, cancel jobs by name; in this order if it has several."""
 
-    submit: Submit | None = None
-    expect: Expect | None = None
-    cancel: Name | None = None
+    submit: Submit | None = Field(None, description="Submit jobs.")
+    expect: Expect | None = Field(None, description="Expect a state of jobs.")
+    cancel: Name | None = Field(None, description="Cancel the jobs with this name.")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -73,6 +73,6 @@ class Step(Entry):
 class Scenario(Entry):
     """A promise of the site, and the steps that test it on an empty cluster."""
 
-    name: Name
-    promise: Word
-    steps: tuple[Step, ...] = Field(min_length=1)
+    name: Name = Field(description="Key of the promise, for `--only`.")
+    promise: Word = Field(description="The promise, as users read it in the report.")
+    steps: tuple[Step, ...] = Field(min_length=1, description="Steps that test it, on an empty cluster.")

@@ -42,7 +42,7 @@ def test_check_of_a_part_of_an_inventory_names_the_folder(gpupool: Callable[...,
     done = gpupool("check", INVENTORY / "example" / "nodes.yml")
     assert done.code == 2
     assert done.out.splitlines()[1] == (
-        f"{INVENTORY / 'example' / 'nodes.yml'}:1: error: one file of an inventory, not all of it "
+        f"{INVENTORY / 'example' / 'nodes.yml'}:1: error: only a part of an inventory: `cluster` is missing "
         f"(use its folder: {INVENTORY / 'example'})"
     )
 
