@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpupool.cluster.schema import Inventory
     from gpupool.cluster.schema.machines import NodeEntry
 
-_GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.-]+)")
+_GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.:-]+)")
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _STEPS = re.compile(r"(\d+)-(\d+)/(\d+)")
 _SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within brackets

@@ -41,6 +41,8 @@ Several = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]
+# a name that only Slurm has, which takes a colon for a letter in it, as in cpu:epyc
+Label = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]*$", "a name here has letters, digits and _ . : @ -")]
 SacctField = Annotated[str, spelt(r"^[A-Za-z]+(%-?[0-9]{1,3})?$", "write a field of sacct, with a width: AllocTRES%50")]
 CudaVersion = Annotated[str, spelt(r"^[0-9]{1,3}\.[0-9]{1,3}$", 'write two numbers in quotes: "12.4"')]
 VariableName = Annotated[

@@ -10,6 +10,7 @@ from gpupool.cluster.schema.base import (
     Domain,
     Entry,
     Flag,
+    Label,
     Name,
     NodeNames,
     PlainPath,
@@ -33,7 +34,7 @@ DeviceFiles = Annotated[
         "write the files of a device, with commas between them: /dev/nvidia0",
     ),
 ]
-GresName = Annotated[str, spelt(r"^[a-z][a-z0-9_]*$", "a resource has small letters, digits and _", max_length=30)]
+GresName = Annotated[str, spelt(r"^[a-z][a-z0-9_-]*$", "a resource has small letters, digits, _ and -", max_length=30)]
 # slurmctld adds its own weights, which begin at 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -248,7 +249,9 @@ class NodeEntry(SourcedEntry):
     gres: dict[GresName, Several] = Field(
         default_factory=dict, description="The site's own generic resources, which Slurm only counts."
     )
-    features: tuple[Name, ...] = Field((), description="Features for `--constraint`, in addition to the GPU types.")
+    features: tuple[Label, ...] = Field(
+        (), description="Features for `--constraint`, in addition to the GPU types, such as cpu:epyc."
+    )
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
     model: Word | None = Field(None, description="The machine's model, for people.")

@@ -4,14 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Flag, Name, Nodes, Several, SourcedEntry
+from gpupool.cluster.schema.base import Flag, Label, Name, Nodes, Several, SourcedEntry
 from gpupool.cluster.units import Moment, Span
 
 
 class Reservation(SourcedEntry):
     """A reservation of nodes or GPUs. Jobs request it by its name: `sbatch --reservation=course`."""
 
-    name: Name = Field(description="Slurm's name of the reservation, for `--reservation`.")
+    name: Label = Field(description="Slurm's name of the reservation, for `--reservation`.")
     accounts: tuple[Name, ...] = Field((), description="Accounts whose jobs may run in it.")
     users: tuple[Name, ...] = Field(
         (), description="Users whose jobs may run in it. With `accounts` as well, a job needs one of both."

@@ -11,6 +11,7 @@ from inventories import SMALL, changed, cluster_at
 
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
+from gpupool.compile.slurm.conf import slurm_conf
 
 ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=25)
 
@@ -117,6 +118,13 @@ def test_a_group_and_a_feature_are_the_nodes_that_have_the_name(tmp_path: Path) 
     assert cluster.select("@group:pair") == {"gpu-1"}
     assert cluster.select("@feature:quiet") == cluster.select("@group:quiet") == {"gpu-1", "gpu-2"}
     assert cluster.select("@feature:quiet!@group:pair") == {"gpu-2"}
+
+
+def test_a_feature_may_have_a_colon_as_in_slurm(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, ("gpus: {a40: 8}", 'gpus: {a40: 8}, features: ["cpu:epyc:7763", "cpu:old"]'))
+    assert " Feature=a40,cpu:epyc:7763,cpu:old" in slurm_conf(cluster)
+    assert cluster.select("@feature:cpu:epyc:7763") == {"gpu-1", "gpu-2"}
+    assert cluster.select("@feature:cpu:epyc:7763&@feature:cpu:old!gpu-1") == {"gpu-2"}
 
 
 def test_addresses_belong_to_the_names_in_written_order(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_other_text_is_no_amount(text: str) -> None:
     [
         ("gpu:a40:8(S:0-1),gpu:2,shard:4", {"a40": 8, "": 2}),
         ("gpu:a40:4(S:0),gpu:a40:4(S:1)", {"a40": 8}),
+        ("gpu:a40:8,gpu-vram:32", {"a40": 8}),
         ("(null)", {}),
         ("", {}),
     ],

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from inventories import SMALL, changed
 
 from gpupool.cluster.load import examine
@@ -125,13 +126,14 @@ def test_a_node_of_two_types_lists_the_device_files_of_each(tmp_path: Path) -> N
     ]
 
 
-def test_other_resources_of_a_site_are_only_counted(tmp_path: Path) -> None:
-    cluster = inventory(tmp_path, TYPE, f"{GPUS}, gres: {{scratch: 500}}")
-    assert "NodeName=gpu-[1-2] Name=scratch Count=500 Flags=CountOnly" in lines(cluster)
+@pytest.mark.parametrize("name", ["scratch", "gpu-vram"])
+def test_other_resources_of_a_site_are_only_counted(name: str, tmp_path: Path) -> None:
+    cluster = inventory(tmp_path, TYPE, f"{GPUS}, gres: {{{name}: 500}}")
+    assert f"NodeName=gpu-[1-2] Name={name} Count=500 Flags=CountOnly" in lines(cluster)
     text = slurm_conf(cluster)
-    assert "GresTypes=gpu,scratch\n" in text
-    assert " Gres=gpu:a40:8,scratch:500 " in text
-    assert "AccountingStorageTRES=gres/gpu,gres/gpu:a40,gres/scratch\n" in text
+    assert f"GresTypes=gpu,{name}\n" in text
+    assert f" Gres=gpu:a40:8,{name}:500 " in text
+    assert f"AccountingStorageTRES=gres/gpu,gres/gpu:a40,gres/{name}\n" in text
 
 
 def test_a_model_with_two_memory_sizes_has_a_feature_for_each(tmp_path: Path) -> None:

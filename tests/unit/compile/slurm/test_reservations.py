@@ -12,7 +12,7 @@ from gpupool.wanted import Reservation
 SAID = """reservations:
   - {name: course, accounts: [red, red], gpus: {a40: 4}, partition: all, every: week, start: 2030-01-07 10:00,
      duration: 2h}
-  - {name: works, maintenance: true, nodes: "@compute", start: 2030-12-24T08:00, duration: 1d, ignore_jobs: true}
+  - {name: "works:heat", maintenance: true, nodes: "@compute", start: 2030-12-24T08:00, duration: 1d, ignore_jobs: true}
   - {name: one, users: [ann], nodes: gpu-2, start: 2030-02-01 14:00, duration: 1h, flex: true, free_after: 20m}
 scheduler: {"""
 
@@ -44,4 +44,4 @@ def test_nodes_of_a_reservation_have_slurms_names(tmp_path: Path) -> None:
 
 def test_a_testbed_reserves_only_nodes_that_it_has(tmp_path: Path) -> None:
     cluster = stand_in(changed(SMALL, tmp_path, ("scheduler: {", SAID)), cgroup="v2")
-    assert [(reservation.name, reservation.nodes) for reservation in reservations(cluster)] == [("works", "gpu-1")]
+    assert [(reservation.name, reservation.nodes) for reservation in reservations(cluster)] == [("works:heat", "gpu-1")]

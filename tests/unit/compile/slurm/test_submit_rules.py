@@ -54,6 +54,7 @@ WITH_TYPE: list[dict[str, Any]] = [
     {"tres_per_task": "cpu=7,gres/gpu:a40=1"},
     {"tres_per_node": "gres/gpu:0"},
     {"tres_per_node": "gres/gpumem:5,gres/shard:1"},
+    {"tres_per_node": "gres/gpu-vram:5"},
     {},
 ]
 
