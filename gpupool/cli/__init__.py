@@ -7,12 +7,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 from gpupool.errors import GpupoolError, StoppedError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _AGAIN = "running it again finishes the work"
+#: Signals that end a command as Ctrl-C does.
+_ENDS = {signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
 
 
 def main() -> None:
@@ -24,7 +27,7 @@ def main() -> None:
             _say(str(error), "yellow" if isinstance(error, StoppedError) else "red")
             code = error.exit_code
         except KeyboardInterrupt:
-            _say(f"{'terminated' if terminated else 'interrupted'}; {_AGAIN}", "yellow")
+            _say(f"{_ENDS[terminated[0]] if terminated else 'interrupted'}; {_AGAIN}", "yellow")
             code = 130
         except BrokenPipeError:
             _discard()
@@ -32,10 +35,15 @@ def main() -> None:
         except OSError as error:
             _say(_message(error), "red")
             code = 1
+        except RuntimeError:
+            if _has_home():
+                raise
+            _say(f"user {os.getuid()} has no home: add the user to /etc/passwd, where ssh needs it, or set HOME", "red")
+            code = 1
         else:
             return
         # shells use 128 plus the signal's number
-        sys.exit(143 if terminated and code == 130 else code)
+        sys.exit(128 + terminated[0] if terminated and code == 130 else code)
 
 
 def _run() -> None:
@@ -86,24 +94,40 @@ def _say(message: str, style: str) -> None:
         Screen(stderr=True).print(message, style=style)
 
 
+def _has_home() -> bool:
+    try:
+        Path.home()
+    except RuntimeError:
+        return False
+    return True
+
+
 @contextmanager
-def _terminable() -> Iterator[list[int]]:
-    """Make SIGTERM end a command as Ctrl-C does; the yielded list gets the signal's number."""
-    seen: list[int] = []
+def _terminable() -> Iterator[list[signal.Signals]]:
+    """Make SIGTERM and SIGHUP end a command as Ctrl-C does; the yielded list gets the signal.
+
+    A signal that is ignored stays ignored: with nohup, a command survives its terminal.
+    """
+    seen: list[signal.Signals] = []
+    terminals = [descriptor for descriptor in (1, 2) if os.isatty(descriptor)]
 
     def end(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
+        seen.append(signal.Signals(number))
+        if number == signal.SIGHUP:  # each write to the terminal would be an error, also one that cleans up
+            for descriptor in terminals:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
         as_ctrl_c = signal.getsignal(signal.SIGINT)
         if callable(as_ctrl_c):
             as_ctrl_c(signal.SIGINT, frame)
         else:
             raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield seen
-        return
-    signal.signal(signal.SIGTERM, end)
+    main_thread = threading.current_thread() is threading.main_thread()
+    ours = [number for number in _ENDS if main_thread and signal.getsignal(number) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
     try:
         yield seen
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +11,11 @@ import typer
 
 from gpupool.cli import schema
 from gpupool.cli.screen import stdout
-from gpupool.errors import UsageError
+from gpupool.errors import GpupoolError, UsageError
 
 START = Path(__file__).parent.parent / "start"
 # the example's reason to accept a warning is not a site's
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "accepted.yml")
+_LEFT_OUT = {"__pycache__", "accepted.yml"}
 SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
 
 
@@ -29,10 +31,42 @@ def command(
     """
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UsageError(f"{folder} exists and is not empty; name a new folder")
-    shutil.copytree(START, folder, dirs_exist_ok=True, ignore=_LEFT_OUT)
-    _show_editors(folder, schema.of_inventories())
-    _show_editors(folder / "rehearsal", schema.of_promises())
+    with _whole(folder):
+        _copy(START, folder)
+        _show_editors(folder, schema.of_inventories())
+        _show_editors(folder / "rehearsal", schema.of_promises())
     stdout.print(f"created {folder}; edit it, then run: gpupool check {folder}")
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """Remove all that the block wrote to a new or empty folder if it fails, so that the command can be run again.
+
+    GpupoolError if a file cannot be written.
+    """
+    existed = folder.exists()
+    try:
+        yield
+    except BaseException as error:
+        for path in folder.iterdir() if existed else [folder]:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise GpupoolError(f"{folder}: {error.strerror}") from None
+        raise
+
+
+def _copy(source: Path, to: Path) -> None:
+    to.mkdir(parents=True, exist_ok=True)
+    for path in source.iterdir():
+        if path.name in _LEFT_OUT:
+            continue
+        if path.is_dir():
+            _copy(path, to / path.name)
+        else:
+            (to / path.name).write_bytes(path.read_bytes())
 
 
 def _show_editors(folder: Path, language: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Every command ends with one line and an exit code: full disks, closed outputs, signals at any moment."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from inventories import SMALL
+from pace import until
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "gpupool"]
@@ -59,6 +61,59 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     assert (done.code, done.err.splitlines()[-1]) == (1, message.format(file=file))
 
 
+def test_init_on_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    """A limit of the size of files stands for a full disk; the largest file of an inventory is the schema."""
+    for site in (tmp_path / "site", tmp_path / "empty"):
+        if site.name == "empty":
+            site.mkdir()
+        done = gpupool_alone('ulimit -f 16; exec "$@"', "init", site)
+        assert (done.returncode, done.stderr) == (1, f"{site}: File too large\n")
+    assert [*tmp_path.rglob("*")] == [tmp_path / "empty"]
+    assert gpupool_alone('exec "$@"', "init", site).returncode == 0
+
+
+WITHOUT_A_HOME = """
+import os, pwd, sys
+os.environ.pop("HOME", None)
+def unknown(_): raise KeyError("no such user")
+pwd.getpwuid = unknown
+from gpupool import cli
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("line", ["plan {} --on nodes", "testbed status {}", "log {} --on nodes"])
+def test_a_user_without_a_home_is_one_line(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """A container of CI may run with any user id."""
+    for variable in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    words = line.format(SMALL).split()
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_HOME, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"user {os.getuid()} has no home: add the user to /etc/passwd, where ssh needs it, or set HOME"
+    )
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_command_that_needs_no_home_does_without(command: str) -> None:
+    words = [command, str(SMALL), *(["gpu-1"] if command == "explain" else [])]
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_HOME, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_of_our_own_is_not_taken_for_a_missing_home(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr("gpupool.cluster.load.examine", broken)
+    with pytest.raises(RuntimeError, match="ours"):
+        gpupool("check", SMALL)
+
+
 def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
     log = tmp_path / "none" / "log"
     done = gpupool_alone('exec "$@"', "plan", SMALL, "--on", "nodes", "--log", log)
@@ -76,7 +131,11 @@ def test_an_inventory_that_may_not_be_read(
     assert (done.code, done.err) == (1, f"{tmp_path}: Permission denied\n")
 
 
-SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+SIGNALS = [
+    (signal.SIGINT, 130, "interrupted"),
+    (signal.SIGTERM, 143, "terminated"),
+    (signal.SIGHUP, 129, "the terminal was closed"),
+]
 
 
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
@@ -100,7 +159,7 @@ def test_a_signal_while_a_command_works(
     monkeypatch.setattr("gpupool.cluster.load.examine", work)
     done = gpupool("check", SMALL)
     assert (done.code, done.err) == (code, f"{word}; running it again finishes the work\n")
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
 
 
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
@@ -122,3 +181,53 @@ cli.main()
     assert done.returncode == code, done.stderr
     assert done.stderr.splitlines()[-1] == f"{word}; running it again finishes the work"
     assert "Traceback" not in done.stderr
+
+
+CLEANING = """
+import os, signal, sys
+from pathlib import Path
+from gpupool import cli
+from gpupool.cluster import load
+def work(*_):
+    try:
+        Path(sys.argv[-1]).touch()
+        signal.pause()
+    finally:
+        print("cleaning up", flush=True)
+        print("cleaning up", file=sys.stderr, flush=True)
+        Path(sys.argv[-1]).with_suffix(".cleaned").touch()
+load.examine = work
+cli.main()
+"""
+
+
+def test_work_is_cleaned_up_after_the_terminal_was_closed(tmp_path: Path) -> None:
+    """Each write to a closed terminal is an error, which must not replace the cleaning."""
+    begun = tmp_path / "begun"
+    child, terminal = pty.fork()
+    if not child:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        os.execv(sys.executable, [sys.executable, "-c", CLEANING, "check", str(begun)])
+    until(begun.exists, "the command works")
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    assert begun.with_suffix(".cleaned").exists()
+    assert os.waitstatus_to_exitcode(status) == 129
+
+
+def test_a_command_under_nohup_survives_its_terminal(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpupool.cluster.load import examine
+
+    def work(*arguments: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGHUP)
+        return examine(*arguments)
+
+    monkeypatch.setattr("gpupool.cluster.load.examine", work)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert gpupool("check", SMALL).code == 0
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
