@@ -113,7 +113,7 @@ def _terminable() -> Iterator[list[signal.Signals]]:
 
     def end(number: int, frame: FrameType | None) -> None:
         seen.append(signal.Signals(number))
-        if number == signal.SIGHUP:  # each write to the terminal would be an error, also one that cleans up
+        if number == signal.SIGHUP:  # each write to the terminal would fail, and end the work that cleans up
             for descriptor in terminals:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
         as_ctrl_c = signal.getsignal(signal.SIGINT)
