@@ -12,7 +12,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.of_user import shell_word
 from gpupool.compile.system.packages import packages_for
-from gpupool.compile.system.singularity import PACKAGE, PIN, SCRATCH, SETTINGS, builders_for
+from gpupool.compile.system.singularity import PIN, SCRATCH, SETTINGS, builders_for
 from gpupool.compile.template import fill
 from gpupool.testbed.overlay import spec_of, stand_in
 
@@ -34,7 +34,7 @@ def test_singularity_is_on_the_nodes_of_the_inventory_only() -> None:
     ]
     packages = packages_for(AAU, AAU.nodes["nv-ai-01"])
     assert {"uidmap", "squashfuse"} <= set(packages)
-    assert PACKAGE not in packages, "it comes from its address"
+    assert "apptainer" not in packages, "it comes from its address"
     twin = stand_in(AAU, cgroup="v2")
     assert "squashfuse" not in packages_for(twin, twin.nodes["nv-ai-01"]), "a container cannot use it"
 
@@ -70,12 +70,12 @@ def test_one_package_comes_from_another_repository(suite: str, other: bool, pins
     first = text.splitlines()[1:4]
     assert first == ["Package: apptainer", f"Pin: {pins[0]}", "Pin-Priority: 990"]
     assert ("Package: *" in text) is (len(pins) == 4)
-    assert PACKAGE in packages_for(cluster, cluster.nodes["a40-01"])
+    assert "apptainer" in packages_for(cluster, cluster.nodes["a40-01"])
     assert PIN not in files(cluster, "clippy", "repositories")
     testbed = spec_of(stand_in(cluster, cgroup="v2"))
     (box,) = (container for container in testbed.containers if container.name == "a40-01")
     assert box.nests
-    assert PACKAGE not in box.packages, "an image is made of the distribution's packages"
+    assert "apptainer" not in box.packages, "an image is made of the distribution's packages"
 
 
 class Shell:
