@@ -5,6 +5,7 @@ mappings of the language, or is the nearest spelling.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -42,16 +43,30 @@ _HOME = {
 _SHORT = ("partition", "qos", "association")  # tables whose answers are without the path of their mapping
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The key that says the same ("" if nothing may say it), also with a value, and the reason ("" without one)."""
+
+    key: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return the hint."""
+        if not self.key:
+            return f"it cannot be set: {self.why}"
+        return f"use {self.key}{f': {self.why}' if self.why else ''}"
+
+
 def hint(path: Path) -> str | None:
     """Return a hint for an unknown key at the end of a path: `use max_time`; None without an answer."""
     mapping, key = path[:-1], str(path[-1])
     here, near = form(mapping), misspelt(key, keys_at(mapping))
     if answer := _of_admins().get((here, _bare(key))):
-        return answer
+        return str(answer)
     if near and _bare(near[0]).rstrip("s") == _bare(key).rstrip("s"):
         return _did_you_mean(near[0])
     if answer := _of_slurm(here, key):
-        return answer
+        return str(answer)
     if others := [_inside(other, key) for other in _elsewhere(key)] if here in _TABLES else []:
         return f"use {' or '.join(others)}"
     return _did_you_mean(near[0]) if near else _has(mapping)
@@ -60,15 +75,15 @@ def hint(path: Path) -> str | None:
 def keys_for(word: str) -> list[str]:
     """Return the keys of an inventory that a word may mean, with their mappings: `partitions[].max_time`."""
     exact = [_inside(of, word) for of, its in mappings().items() if word in its and word not in _SOURCES]
-    found = dict.fromkeys(exact)
+    meant = dict.fromkeys(exact)
     for here in dict.fromkeys((*_TABLES, *(mapping for mapping, _ in _of_admins()))):
-        answer = _of_admins().get((here, _bare(word))) or _of_slurm(here, word) or ""
-        if answer.startswith("use "):
-            key = answer.removeprefix("use ").partition(":")[0]
+        answer = _of_admins().get((here, _bare(word))) or _of_slurm(here, word)
+        if answer and answer.key:
+            key = answer.key.partition(":")[0]
             above, _, _ = key.rpartition(".")
             is_whole = above in mappings() if above else False
-            found[key if is_whole or key.partition(".")[0] not in mappings()[here] else _inside(here, key)] = None
-    return list(found)
+            meant[key if is_whole or key.partition(".")[0] not in mappings()[here] else _inside(here, key)] = None
+    return list(meant)
 
 
 def _did_you_mean(key: str) -> str:
@@ -90,27 +105,27 @@ def _from(here: str, answer: str) -> str:
 
 
 @cache
-def _of_admins() -> Mapping[tuple[str, str], str]:
-    """Return the hints of guessed.tsv by mapping and word."""
+def _of_admins() -> Mapping[tuple[str, str], Answer]:
+    """Return the answers of guessed.tsv by mapping and word."""
     text = resources.files(__package__).joinpath("guessed.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {
-        ("" if here == "inventory" else here, _bare(word)): f"use {answer}{f': {why}' if why else ''}"
-        for here, words, answer, why in rows
+        ("" if mapping == "inventory" else mapping, _bare(word)): Answer(key, why)
+        for mapping, words, key, why in rows
         for word in words.split()
     }
 
 
-def _of_slurm(here: str, key: str) -> str | None:
-    """Return the hint for a term of Slurm."""
+def _of_slurm(here: str, key: str) -> Answer | None:
+    """Return the answer to a term of Slurm."""
     for table in _TABLES.get(here, ()):
         kept = list(_kept(table, key))
         if always := next((each for each in kept if not each.when), None):
             if always.word:
-                return f"use {_from(here, _whole(here, table, always.word))}"
-            return f"it cannot be set: {always.why}"
+                return Answer(_from(here, _whole(here, table, always.word)))
+            return Answer("", always.why)
         if known := _terms(table).get(_bare(key)):
-            return f"use {_from(here, _parameter(here, table, known))}"
+            return Answer(_from(here, _parameter(here, table, known)))
     return None
 
 
@@ -146,8 +161,8 @@ def _parameter(here: str, table: str, name: str) -> str:
 
 def _elsewhere(key: str) -> list[str]:
     """Return the mappings that have a key, if they are one or two."""
-    found = [of for of, its in mappings().items() if key in its and key not in _SOURCES]
-    return found if len(found) <= 2 else []
+    others = [of for of, its in mappings().items() if key in its and key not in _SOURCES]
+    return others if len(others) <= 2 else []
 
 
 def _has(path: Path) -> str | None:

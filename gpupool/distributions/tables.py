@@ -6,9 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
-
-Version = tuple[int, ...]
+from gpupool.tables import Version, read, version
 
 #: The purposes for which gpupool installs packages.
 Purpose = Literal[
@@ -89,7 +87,7 @@ class Distribution:
 def distributions() -> Mapping[str, Distribution]:
     """Return the releases of all tables by codename."""
     tables = sorted(Path(__file__).parent.glob("*.yml"))
-    return {release.codename: release for table in tables for release in _releases(_read(table))}
+    return {release.codename: release for table in tables for release in _releases(read(table))}
 
 
 def distribution(codename: str) -> Distribution:
@@ -97,19 +95,9 @@ def distribution(codename: str) -> Distribution:
     return distributions()[codename]
 
 
-def having(purpose: Purpose) -> list[str]:
-    """Return the codenames of the releases that have the packages for a purpose."""
-    return [name for name, release in distributions().items() if purpose not in release.without]
-
-
 def shipping(slurm: str) -> list[str]:
     """Return the codenames of the releases that ship a release of Slurm."""
     return [name for name, release in distributions().items() if release.slurm == slurm]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    table: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return table
 
 
 def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
@@ -119,12 +107,8 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             table["name"],
             codename,
             row["slurm"],
-            _version(row["openssh"]),
-            _version(row["sssd"]),
+            version(row["openssh"]),
+            version(row["sssd"]),
             {purpose: tuple(packages[purpose]) for purpose in PURPOSES},
             frozenset(row.get("without", ())),
         )
-
-
-def _version(text: str) -> Version:
-    return tuple(int(part) for part in text.split("."))

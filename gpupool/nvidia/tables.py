@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
+from gpupool import tables
+from gpupool.tables import version
 
 Module = Literal["open", "proprietary"]
-Version = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,10 @@ class Distribution:
     branches: Mapping[str, Packages]
 
 
-def version(text: str) -> Version:
-    """Return a version like `12.4` or `550.163.01` as numbers to compare; ValueError if it has other characters."""
-    return tuple(int(part) for part in text.split("."))
-
-
 @cache
 def read(name: str) -> dict[str, Any]:
     """Return a table of this folder unchanged, with its sources."""
-    text = Path(__file__).with_name(f"{name}.yml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
-    return table
+    return tables.read(Path(__file__).with_name(f"{name}.yml"))
 
 
 @cache

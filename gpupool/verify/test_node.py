@@ -45,12 +45,12 @@ def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Ho
 
 
 def test_no_other_file_overrides_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
-    found = asked(host, LaterFiles, paths=layered_for(cluster, node))
-    assert found is not None, "the files of units and daemons cannot be read"
+    later_files = asked(host, LaterFiles, paths=layered_for(cluster, node))
+    assert later_files is not None, "the files of units and daemons cannot be read"
     programs = asked(host, Masters, table=TABLE)
     assert programs is not None, "the other programs that configure this node cannot be read"
-    undone = [*map(sentence, found), *problems(programs)]
-    assert not undone, "; ".join(undone)
+    sentences = [*map(sentence, later_files), *problems(programs)]
+    assert not sentences, "; ".join(sentences)
 
 
 def test_clock_is_correct(node: Node, seen: NodeLook) -> None:

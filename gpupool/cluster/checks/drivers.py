@@ -8,7 +8,8 @@ from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.nvidia.names import models, of_model
-from gpupool.nvidia.tables import Architecture, Branch, branches, distributions, version
+from gpupool.nvidia.tables import Architecture, Branch, branches, distributions
+from gpupool.tables import version
 
 _OVERRIDE = "or write another choice for these nodes in software.cuda.overrides"
 

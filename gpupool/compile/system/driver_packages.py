@@ -1,6 +1,7 @@
 """The Debian packages of a driver."""
 
-from gpupool.nvidia.tables import Module, distributions, read, version
+from gpupool.nvidia.tables import Module, distributions, read
+from gpupool.tables import version
 from gpupool.wanted import GpuDriver
 
 #: Patterns of the names of a driver's packages, in the form of apt_preferences(5).

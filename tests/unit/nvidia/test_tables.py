@@ -7,7 +7,8 @@ from inventories import INVENTORY
 from gpupool.cluster.schema.software import Software
 from gpupool.nvidia.names import models, of_model
 from gpupool.nvidia.nvml import reported
-from gpupool.nvidia.tables import architectures, branches, distributions, read, version
+from gpupool.nvidia.tables import architectures, branches, distributions, read
+from gpupool.tables import version
 
 ROWS = {"architectures": "capabilities", "branches": "branches", "debian": "distributions", "models": "models"}
 ROWS["nvml"] = "names"
