@@ -210,7 +210,7 @@ class Partition:
 class Mount:
     """An export as a node mounts it; `entry` has all other values as written.
 
-    `export` is its key, `path` the directory on the server, `at` the mount point on clients, and `source` `server:path`
+    `export` is its key, `path` the directory on the server, `at` its directory on clients, and `source` `server:path`
     with the server's full name. If the site mounts it, `source` is the kind of file system, and `server` a node that
     creates directories on it, or empty. `dataset` is the name in ZFS; None outside of declared pools.
     """
@@ -228,6 +228,11 @@ class Mount:
     def by_site(self) -> bool:
         """Whether the site mounts it, instead of gpupool."""
         return self.entry.mounted_by == "site"
+
+    @property
+    def mount_point(self) -> str:
+        """Where clients mount it: at `at`, or above it if `at` is a directory of the site's file system."""
+        return self.entry.mount_point or self.at
 
     @cached_property
     def clients(self) -> frozenset[str]:

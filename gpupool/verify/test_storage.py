@@ -6,7 +6,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
-from gpupool.compile.system.storage import links_for, theirs_for, used_for
+from gpupool.compile.system.storage import links_for, mount_point_of, theirs_for, used_for
 from gpupool.facts.mounts import mount_of
 from gpupool.verify.looks import NodeLook
 from gpupool.verify.scope import not_checked, only_if
@@ -17,7 +17,7 @@ _AT_ONCE = 200  # paths in one command
 
 def test_storage_answers(cluster: Cluster, node: Node, seen: NodeLook) -> None:
     only_if(seen.mounts)
-    servers = {mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}"
+    servers = {mount_point_of(cluster, node, mount): "mounted by the site" if mount.by_site else f"server {mount.server}"
                for mount in cluster.mounts}  # fmt: skip
     faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.mounts if mount.fault]
     assert not faults, f"down: {'; '.join(faults)}"

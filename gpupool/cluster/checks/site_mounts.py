@@ -21,10 +21,33 @@ def ensure_site_mounts_have_no_server(site: Site) -> Iterator[Complaint]:
         elif export.fs in get_args(OfTheSite):
             hint = "add mounted_by: site, and remove server and path"
             yield Complaint((*path, "fs"), f"gpupool does not mount {export.fs}", hint)
-        elif export.made_on:
-            yield Complaint(
-                (*path, "made_on"), "is only for an export with mounted_by: site", "remove it, or add mounted_by: site"
-            )
+        else:
+            message, hint = "is only for an export with mounted_by: site", "remove it, or add mounted_by: site"
+            for option in ("made_on", "mount_point"):
+                if getattr(export, option):
+                    yield Complaint((*path, option), message, hint)
+
+
+def ensure_site_mounts_are_above_their_directories(site: Site) -> Iterator[Complaint]:
+    """An export that is a directory of the site's file system names the mount point above it, which is not /."""
+    kinds: dict[str, tuple[str, str]] = {}
+    exports = {key: export for key, export in site.inventory.storage.exports.items() if export.enabled}
+    ours = {at(site, key): key for key, export in exports.items() if export.mounted_by == "gpupool"}
+    for key, export in exports.items():
+        if export.mounted_by != "site":
+            continue
+        path: Path = ("storage", "exports", key, "mount_point")
+        place, above = at(site, key), export.mount_point or at(site, key)
+        first, kind = kinds.setdefault(above, (key, export.fs))
+        if above == "/":
+            yield Complaint(path, "/ is always mounted, with or without the site's file system", "name its mount point")
+        elif not within(place, above):
+            yield Complaint(path, f"{place} is not below {above}", "name the mount point that contains `at`")
+        elif export.mount_point and above in ours:
+            yield Complaint(path, f"gpupool mounts {ours[above]} at {above}", "name the mount point of the site")
+        elif kind != export.fs:
+            other = f"{above} is {kind} for the export {first}, and {export.fs} here"
+            yield Complaint((*path[:-1], "fs"), other, "write the same for both")
 
 
 def _theirs(site: Site, path: Path, key: str, export: Export) -> Iterator[Complaint]:

@@ -192,7 +192,7 @@ def _paths(site: Site) -> Iterator[tuple[Path, str]]:
     storage = site.inventory.storage
     yield ("storage", "mount_root"), storage.mount_root
     for key, export in storage.exports.items():
-        for option, value in (("path", export.path), ("at", export.at)):
+        for option, value in (("path", export.path), ("at", export.at), ("mount_point", export.mount_point)):
             if value is not None:
                 yield ("storage", "exports", key, option), value
     for key, pool in storage.pools.items():

@@ -86,6 +86,11 @@ class Export(SourcedEntry):
         description="site: the site mounts it on the nodes, as with GPFS, Lustre, BeeGFS or Weka. It then has no "
         "server and no path; `gpupool verify` reports nodes on which it is not mounted.",
     )
+    mount_point: AbsolutePath | None = Field(
+        None,
+        description="With mounted_by: site, the mount point above `at`, if `at` is a directory of a file system, such "
+        "as a fileset of GPFS; default: `at`.",
+    )
     made_on: Name | None = Field(
         None,
         description="With mounted_by: site, the node that creates homes and directories on it, as root; default: "

@@ -34,31 +34,50 @@ def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
 
 
 def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return the mounts that the site makes on a node, in inventory order, without units."""
+    """Return the mounts that the site makes on a node, in inventory order, without units.
+
+    Several exports may be directories of one of them.
+    """
+    return _theirs(cluster, node, [mount for mount in cluster.mounts if mount.by_site and node.name in mount.clients])
+
+
+def mount_point_of(cluster: Cluster, node: Node, mount: Mount) -> str:
+    """Return where a node that has a mount looks for it; in a container, a replacement is at the directory itself."""
+    return mount.at if cluster.drivers.contained(node.name) else mount.mount_point
+
+
+def _theirs(cluster: Cluster, node: Node, mounts: list[Mount]) -> list[wanted.Mount]:
     # In a container, a replacement has another type.
     contained = cluster.drivers.contained(node.name)
+    by_place: dict[str, list[Mount]] = {}
+    for mount in mounts:
+        by_place.setdefault(mount_point_of(cluster, node, mount), []).append(mount)
     return [
         wanted.Mount(
-            mount.at,
-            f"the site's {mount.export}",
-            "" if contained else _KERNELS.get(mount.entry.fs, mount.entry.fs),
+            place,
+            f"the site's {', '.join(mount.export for mount in sharing)}",
+            "" if contained else _KERNELS.get(sharing[0].entry.fs, sharing[0].entry.fs),
             options="",
         )
-        for mount in cluster.mounts
-        if mount.by_site and node.name in mount.clients
+        for place, sharing in by_place.items()
     ]
 
 
 def used_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     """Return all mounts that a node must have, by gpupool and by the site, in inventory order."""
-    order = {mount.at: number for number, mount in enumerate(cluster.mounts)}
+    order = {place: number for number, place in enumerate(_places(cluster, node))}
     return sorted((*mounts_for(cluster, node), *theirs_for(cluster, node)), key=lambda mount: order[mount.path])
+
+
+def _places(cluster: Cluster, node: Node) -> list[str]:
+    """Return where a node mounts exports, in inventory order, each once."""
+    return list(dict.fromkeys(mount_point_of(cluster, node, mount) for mount in cluster.mounts))
 
 
 def needed_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     """Return the site's mounts that must exist on a node before it creates directories there."""
-    own = {mount.at for mount in cluster.mounts if mount.by_site and mount.server == node.name}
-    return [mount for mount in theirs_for(cluster, node) if mount.path in own]
+    own = [mount for mount in cluster.mounts if mount.by_site and mount.server == node.name in mount.clients]
+    return _theirs(cluster, node, own)
 
 
 def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:

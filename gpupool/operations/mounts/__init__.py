@@ -180,6 +180,9 @@ class _MountWork(Work):
 def _not_theirs(mount: Mount, state: MountState) -> str | None:
     now = next((entry for entry in reversed(state.mounted) if entry.path == mount.path), None)
     if now is None:
+        above = state.holding(mount.path)
+        if mount.fstype and above and above.fstype == mount.fstype:
+            return f"{mount.source} is a directory of {above.path} here: set mount_point: {above.path} in the inventory"
         return f"{mount.source} is not mounted; the site mounts it, not gpupool: ask its admins"
     if mount.fstype and now.fstype not in (mount.fstype, "autofs"):
         return f"{now.source} ({now.fstype}) is mounted there, and not {mount.source} ({mount.fstype})"

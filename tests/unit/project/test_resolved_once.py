@@ -20,7 +20,7 @@ MODULES = sorted(
 RESOLVED = {
     *("nodes", "default_time", "preemptable", "preempt_action", "grace", "allow_accounts", "allow_lab_accounts"),
     *("deny_accounts", "limits", "without_gpu", "parent", "exact", "owns", "contributed_gpus"),
-    *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "enabled"),
+    *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "mount_point", "enabled"),
 }
 #: Keys of sections with another form in the Cluster.
 SECTIONS = {

@@ -22,6 +22,10 @@ SPACE = (
     "properties: {recordsize: 16K, refquota: none}}\n"
 )
 WEKA = "    blue: {at: /weka, fs: weka, mounted_by: site}\n"
+FILESETS = (
+    "    homes: {at: /gpfs/home, mount_point: /gpfs, fs: gpfs, mounted_by: site, made_on: ctl}\n",
+    "    blue: {at: /gpfs/blue, mount_point: /gpfs, fs: gpfs, mounted_by: site}\n",
+)
 CHECKED = ("storage:\n", "slurm: {health: {}}\nstorage:\n")
 TESTBED = ("storage:\n", 'testbed: {nodes: "ctl,gpu-1"}\nstorage:\n')
 
@@ -55,6 +59,34 @@ def test_it_is_expected_with_the_file_system_type_of_the_kernel(cluster: Cluster
 
 def test_a_node_without_the_mount_is_drained(cluster: Cluster) -> None:
     assert settings(cluster, cluster.nodes["gpu-2"])["mounts"] == ["/mnt/red", "/weka", "/home", "/mnt/scratch"]
+
+
+@pytest.fixture
+def filesets(tmp_path: Path) -> Cluster:
+    """Return homes and a lab's space that are directories of one GPFS."""
+    homes, blue = FILESETS
+    path = ('{path: "/home/{user}"', '{path: "/gpfs/home/{user}"')
+    return changed(STORED, tmp_path / "filesets", (HOMES, homes), (SPACE, blue), path, CHECKED, TESTBED)
+
+
+def test_directories_of_one_file_system_need_its_mount_once(filesets: Cluster) -> None:
+    node, ctl = filesets.nodes["gpu-2"], filesets.nodes["ctl"]
+    assert [(mount.path, mount.source, mount.fstype) for mount in theirs_for(filesets, node)] == [
+        ("/gpfs", "the site's blue, homes", "gpfs")
+    ]
+    assert [mount.path for mount in used_for(filesets, node)] == ["/mnt/red", "/gpfs", "/mnt/scratch"]
+    assert settings(filesets, node)["mounts"] == ["/mnt/red", "/gpfs", "/mnt/scratch"]
+    # created only while the whole file system is mounted
+    assert [(mount.path, mount.source) for mount in needed_for(filesets, ctl)] == [("/gpfs", "the site's homes")]
+    assert {home.path for home in homes_for(filesets, ctl)} == {"/gpfs/home/ann", "/gpfs/home/bob"}
+    assert links_for(filesets, ctl)["/srv/blue/share"] == "/gpfs/blue"
+
+
+def test_a_testbed_has_a_volume_for_each_directory(filesets: Cluster) -> None:
+    twin = stand_in(filesets, cgroup="v2")
+    volumes = {container.name: container.volumes for container in spec_of(twin).containers}
+    assert {volumes["gpu-1"]["blue"], volumes["gpu-1"]["homes"]} == {"/gpfs/blue", "/gpfs/home"}
+    assert [mount.path for mount in theirs_for(twin, twin.nodes["gpu-1"])] == ["/gpfs/blue", "/gpfs/home"]
 
 
 def test_links_of_labs_point_to_it(cluster: Cluster) -> None:
