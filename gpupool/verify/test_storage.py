@@ -17,8 +17,10 @@ _AT_ONCE = 200  # paths in one command
 
 def test_storage_answers(cluster: Cluster, node: Node, seen: NodeLook) -> None:
     only_if(seen.mounts)
-    servers = {mount_point_of(cluster, node, mount): "mounted by the site" if mount.by_site else f"server {mount.server}"
-               for mount in cluster.mounts}  # fmt: skip
+    places = {mount_point_of(cluster, node, mount): mount for mount in cluster.mounts}
+    servers = {
+        place: "mounted by the site" if mount.by_site else f"server {mount.server}" for place, mount in places.items()
+    }
     faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.mounts if mount.fault]
     assert not faults, f"down: {'; '.join(faults)}"
 
