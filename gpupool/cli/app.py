@@ -37,7 +37,7 @@ COMMANDS: Mapping[str, str] = {
     "password": "Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user "
     "already has a password.",
     "restore": "Restore a lost accounting database from a backup, or with --controller all that a lost controller had.",
-    "init": "Create a commented example inventory that passes `check` and can be started as a testbed.",
+    "init": "Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.",
     "schema": "Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.",
     "testbed": "The cluster in containers on this machine: up, down, status, ssh.",
     "storage": "Disk usage of the cluster's storage.",

@@ -1,4 +1,4 @@
-"""`gpupool init`: create an example inventory."""
+"""`gpupool init`: create a first inventory."""
 
 import json
 import shutil
@@ -13,7 +13,9 @@ from gpupool.cli import schema
 from gpupool.cli.screen import stdout
 from gpupool.errors import GpupoolError, UsageError
 
-START = Path(__file__).parent.parent / "start"
+_PACKAGE = Path(__file__).parent.parent
+# inventories of the package: a short one, and one with every key
+SHORT, FULL = _PACKAGE / "start", _PACKAGE / "example"
 # the example's reason to accept a warning is not a site's
 _LEFT_OUT = {"__pycache__", "accepted.yml"}
 SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
@@ -23,18 +25,23 @@ def command(
     folder: Annotated[
         Path, typer.Argument(help="The folder to create, such as my-site.", metavar="FOLDER", show_default=False)
     ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Write every key of the language, with comments, instead of a short start.")
+    ] = False,
 ) -> None:
-    """Create a commented example inventory that passes `check` and can be started as a testbed.
+    """Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.
 
     Examples:
       gpupool init my-site
+      gpupool init --full reference
     """
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UsageError(f"{folder} exists and is not empty; name a new folder")
     with _whole(folder):
-        _copy(START, folder)
+        _copy(FULL if full else SHORT, folder)
         _show_editors(folder, schema.of_inventories())
-        _show_editors(folder / "rehearsal", schema.of_promises())
+        if (promises := folder / "rehearsal").is_dir():
+            _show_editors(promises, schema.of_promises())
     stdout.print(f"created {folder}; edit it, then run: gpupool check {folder}")
 
 

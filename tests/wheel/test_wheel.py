@@ -12,7 +12,7 @@ from wheels import OURS, ROOT, Built, Installed, build, install, interpreter
 
 PYTHONS = sorted({OURS, "3.11", "3.13"})
 # folders at the top of the repository that a wheel must have inside the package
-FOLDERS = {"roles": "roles", "deploys": "deploys", "templates": "templates", "inventory/example": "start"}
+FOLDERS = {"roles": "roles", "deploys": "deploys", "templates": "templates", "inventory/example": "example"}
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +92,7 @@ def test_neither_contains_tests_caches_or_other_top_level_entries(built: Built) 
 def test_only_gpupool_is_importable(installed: Installed) -> None:
     python = installed.bin / "python"
     installed.good(python, "-c", "import gpupool.roles.base, gpupool.testbed.spec, gpupool.engine.drive")
-    for name in ("roles", "deploys", "templates", "inventory", "molecule", "tests", "start"):
+    for name in ("roles", "deploys", "templates", "inventory", "molecule", "tests", "start", "example"):
         assert "ModuleNotFoundError" in installed.run(python, "-c", f"import {name}").stderr, name
 
 
@@ -111,10 +111,18 @@ def test_plain_pyinfra_finds_our_connector(installed: Installed) -> None:
 def test_init_writes_a_valid_inventory(site: Installed) -> None:
     there = site.home / "my-site"
     files = {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()}
+    assert files == in_repository("gpupool/start") | {".schema.json"}
+    assert json.loads(site.good("gpupool", "check", "my-site", "--json"))["ok"]
+
+
+def test_init_full_writes_the_example(site: Installed) -> None:
+    there = site.home / "reference"
+    site.good("gpupool", "init", "--full", "reference")
+    files = {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()}
     # the reasons to accept warnings are the example's
     expected = in_repository("inventory/example") - {"accepted.yml"}
     assert files == expected | {".schema.json", "rehearsal/.schema.json"}
-    assert json.loads(site.good("gpupool", "check", "my-site", "--json"))["ok"]
+    assert json.loads(site.good("gpupool", "check", "reference", "--json"))["ok"]
 
 
 def test_init_does_not_write_into_a_folder_with_files(site: Installed) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.resolve.places import at, fixed
+from gpupool.cluster.resolve.places import at, export_of, fixed
 from gpupool.cluster.resolve.pools import dataset_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.base import filled
@@ -96,16 +96,29 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_squash_is_intended(site: Site) -> Iterator[Complaint]:
-    """`squash: none`, with which root of a client can change all files, is reported; `all` is not for users' files."""
+    """`squash: none`, with which root of a client can change all files, is reported; `all` is not for users' files.
+
+    Backups need it. Their export is not reported if no users work on its clients: these have the originals.
+    """
     storage = site.inventory.storage
     lived_in = {storage.home.export, *(name for spaces in storage.spaces.values() for name in spaces.values())}
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "squash")
-        if export.squash == "none":
+        if export.squash == "none" and not _only_for_backups(site, key):
             message = f"root on a node that mounts {key} can read and change all of it"
             yield Complaint(path, message, "write root, unless something needs this", "warning")
         elif export.squash == "all" and key in lived_in:
             yield Complaint(path, f"{key} holds users' files, and every user would be mapped to `nobody`", "write root")
+
+
+def _only_for_backups(site: Site, key: str) -> bool:
+    """Return whether an export has Slurm's backups, and only nodes of Slurm's daemons without users mount it."""
+    backup, storage = site.inventory.slurm.backup, site.inventory.storage
+    if backup is None or export_of(site, backup.to) != key:
+        return False
+    clients = site.nodes_of(storage.exports[key].mount_on or storage.mount_on)
+    roles = {role for name in clients for role in site.node_table.by_name[name].entry.roles}
+    return roles <= {"controller", "backup-controller", "database"}
 
 
 def ensure_state_is_independent_of_labs(site: Site) -> Iterator[Complaint]:

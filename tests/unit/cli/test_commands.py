@@ -264,11 +264,20 @@ def _models(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((name, model) for name, model in schema["$defs"].items() if model["type"] == "object")
 
 
-def test_init_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+def test_init_writes_a_short_inventory_without_a_warning(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     site = tmp_path / "my-site"
     done = gpupool("init", site)
     assert done.code == 0
     assert f"gpupool check {site}" in done.out
+    assert sum(len(path.read_text().splitlines()) - 1 for path in site.glob("*.yml")) <= 60, "a screen or two"
+    assert gpupool("check", site).out.splitlines()[0] == "no errors"
+    assert gpupool("render", site, "--out", tmp_path / "out").code == 0
+    assert gpupool("rehearse", site, "--list").out.startswith("example: 10 nodes, 7 of them compute")
+
+
+def test_init_full_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = tmp_path / "my-site"
+    assert gpupool("init", "--full", site).code == 0
     done = gpupool("check", site)
     assert (done.code, done.out.splitlines()[0]) == (0, "no errors, 1 warning"), (
         "a site needs a backup, the example not"
@@ -281,7 +290,7 @@ def test_init_writes_a_valid_inventory(gpupool: Callable[..., Any], tmp_path: Pa
 
 def test_init_names_the_schema_by_which_an_editor_completes_keys(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     site = tmp_path / "my-site"
-    assert gpupool("init", site).code == 0
+    assert gpupool("init", "--full", site).code == 0
     files = sorted(site.rglob("*.yml"))
     assert {file.parent.name for file in files} == {"my-site", "rehearsal"}
     for file in files:

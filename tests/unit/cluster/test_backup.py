@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from inventories import SMALL, STORED, copied
 
-from gpupool.cluster.load import load
+from gpupool.cluster.load import examine, load
 from gpupool.errors import InventoryError
 
 
@@ -56,3 +56,13 @@ def test_a_directory_on_an_export_is_accepted_or_refused(to: str, plain: str, sh
     old, new = MOUNTED
     found = complaints(STORED, tmp_path, f"{{to: {to}}}", *([(old, new.format(plain))] if plain else []))
     assert (shown in found) if shown else found == ""
+
+
+@pytest.mark.parametrize(("mount_on", "warned"), [("db", False), ("db,ctl", True), ("db,gpu-1", True)])
+def test_an_export_of_backups_may_take_root_from_controllers(mount_on: str, warned: bool, tmp_path: Path) -> None:
+    """On `ctl`, a head, users work; no warning could tell an admin what else to write for `db`."""
+    old, new = MOUNTED[0], f'plain, mount_on: "{mount_on}", squash: none'
+    roles = ("roles: [head, controller, database]}", "roles: [head]}\n  - {name: db, address: 10.90.1.9, roles: [controller, database]}")
+    backup = ("scheduler:", "slurm: {backup: {to: /mnt/plain/backup}}\nscheduler:")
+    found = [one.complaint.code for one in examine(copied(STORED, tmp_path, (old, new), roles, backup)).complaints]
+    assert ("squash-is-intended" in found) == warned
