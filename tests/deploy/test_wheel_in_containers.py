@@ -53,6 +53,8 @@ def test_slurm_allocates_gpus(site: Installed) -> None:
 
 def test_plain_pyinfra_runs_the_same_deploy(site: Installed) -> None:
     where = site.good(site.bin / "python", "-c", "from gpupool.run.runner import SITE; print(SITE)").strip()
+    site.good("gpupool", "init", "--full", "reference")
+    (site.home / "reference" / "inventory.py").rename(site.home / "my-site" / "inventory.py")
     output = site.good(
         "pyinfra",
         "my-site/inventory.py",
