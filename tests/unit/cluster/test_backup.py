@@ -62,7 +62,8 @@ def test_a_directory_on_an_export_is_accepted_or_refused(to: str, plain: str, sh
 def test_an_export_of_backups_may_take_root_from_controllers(mount_on: str, warned: bool, tmp_path: Path) -> None:
     """On `ctl`, a head, users work; no warning could tell an admin what else to write for `db`."""
     old, new = MOUNTED[0], f'plain, mount_on: "{mount_on}", squash: none'
-    roles = ("roles: [head, controller, database]}", "roles: [head]}\n  - {name: db, address: 10.90.1.9, roles: [controller, database]}")
+    db = "  - {name: db, address: 10.90.1.9, roles: [controller, database]}"
+    roles = ("roles: [head, controller, database]}", f"roles: [head]}}\n{db}")
     backup = ("scheduler:", "slurm: {backup: {to: /mnt/plain/backup}}\nscheduler:")
     found = [one.complaint.code for one in examine(copied(STORED, tmp_path, (old, new), roles, backup)).complaints]
     assert ("squash-is-intended" in found) == warned
