@@ -8,11 +8,14 @@ export GPUPOOL_NEW=.new
 for device in $devices; do
   [ -e "$device" ] || { mkdir -p "${device%/*}"; mknod -m 666 "$device" c 195 "$((minor = minor + 1))"; }
 done
-# what slurmctld says goes to the trial's own log, which it removes
+# slurmctld's messages go to the trial's own log, which the trial removes. The copy is written first: the trial kills all
+# processes as soon as its log has the line that it waits for.
 mkdir -p /tmp/bin
 cat > /tmp/bin/slurmctld <<'END'
 #!/bin/bash
-exec /usr/sbin/slurmctld "$@" > >(tee -a /tmp/slurmctld.log) 2>&1
+exec /usr/sbin/slurmctld "$@" > >(while IFS= read -r line; do
+  printf '%s\n' "$line" >> /tmp/slurmctld.log; printf '%s\n' "$line"
+done) 2>&1
 END
 chmod 755 /tmp /tmp/bin /tmp/bin/slurmctld
 : > /tmp/slurmctld.log; chmod 666 /tmp/slurmctld.log

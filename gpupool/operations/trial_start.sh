@@ -38,8 +38,9 @@ prepare() { # now or new
     -e 's/[[:space:]]*$/ NodeAddr=192.0.2.1/}' "$at/slurm.conf"
   if [ -s "$at/state/last_tres" ]; then # slurmctld uses slurmdbd's last answer, which lacks new TRES
     storage=slurmdbd; tres=$(value AccountingStorageTRES "$conf")
-  else
-    storage=none; tres=; sed -E -i '/^[[:space:]]*AccountingStorageEnforce[[:space:]]*=/Is/^/#/' "$at/slurm.conf"
+  else # without accounts, slurmctld 24.11 crashes in half of its starts if PriorityFlags has NO_FAIR_TREE
+    storage=none; tres=
+    sed -E -i '/^[[:space:]]*(AccountingStorageEnforce|PriorityFlags)[[:space:]]*=/Is/^/#/' "$at/slurm.conf"
   fi
   [ "$tres" = "$(value AccountingStorageTRES "$new")" ] || sed -E -i \
     -e 's/[[:space:]]TRESBillingWeights=[^[:space:]]*//Ig' \

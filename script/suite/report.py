@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite import second
 from suite.run import Work
 
 MOST = 10  # rows of a table
@@ -32,6 +33,10 @@ def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) 
         "layers": layers,
         "tests": sorted(tests, key=lambda test: -test["seconds"]),
         "fixtures": dict(sorted(fixtures.items(), key=lambda item: -item[1])),
+        "passed_at_second_try": {
+            test: _end(text)
+            for test, text in second.passed({name: work.code == 0 for name, work in works.items()}, folder).items()
+        },
     }
 
 
@@ -83,6 +88,8 @@ def table(known: Mapping[str, Any]) -> str:
     parts = [_columns(rows)]
     parts += [_columns([("slowest tests", "seconds"), *slow])] if slow else []
     parts += [_columns([("fixtures for several tests", "seconds"), *fixtures])] if fixtures else []
+    again = [f"{test}\n{end}" for test, end in known["passed_at_second_try"].items()]
+    parts += ["failed first and passed at the second try, a defect to mend:\n" + "\n".join(again)] if again else []
     return "\n\n".join(parts) + f"\n\n{known['seconds']:.0f} s, {known['busy_cores']:.1f} cores busy on average"
 
 

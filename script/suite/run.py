@@ -12,12 +12,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from suite import leftovers
+from suite import leftovers, second
 from suite.idle import Idle
 from suite.layers import BEGIN, QUICK, Layer
 from suite.prepare import PREPARATIONS
@@ -37,7 +38,10 @@ def say(message: str = "") -> None:
 
 @dataclass
 class Work:
-    """Commands that run one after the other, and their results. Seconds count from the start of the run."""
+    """Commands that run one after the other, and their results. Seconds count from the start of the run.
+
+    After a failed command, `again` is asked once for a command that takes its place: see `suite.second`.
+    """
 
     name: str
     commands: Sequence[Sequence[str]]
@@ -48,6 +52,7 @@ class Work:
     began: float | None = None
     ended: float | None = None
     code: int = 0
+    again: Callable[[int], Sequence[str] | None] | None = None
     _left: list[Sequence[str]] = field(default_factory=list)
 
     @property
@@ -69,9 +74,14 @@ class Work:
         self._next()
 
     def look(self, now: float) -> None:
-        """Start the next command after a success."""
+        """Start the next command after a success, or the second try of a failed one."""
         if self.process is None or (code := self.process.poll()) is None:
             return
+        if code and self.again:
+            again, self.again = self.again(code), None
+            if again:
+                self._left.insert(0, again)
+                code = 0
         if code == 0 and self._left:
             self._next()
             return
@@ -113,7 +123,7 @@ def layer_work(layer: Layer, log: Path | None, times: Path, temporary: Path) -> 
     has a separate folder in `temporary`: at its start it closes the folder to all other users.
     """
     failures = times.with_suffix(".failed")
-    for file in (times, failures):
+    for file in (times, failures, second.first_failures(failures)):
         file.unlink(missing_ok=True)
     env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times), "GPUPOOL_TEST_FAILURES": str(failures)}
     own = temporary / layer.name
@@ -122,7 +132,8 @@ def layer_work(layer: Layer, log: Path | None, times: Path, temporary: Path) -> 
     env.pop("PYTHONPATH", None)
     if layer.docker:
         env["GPUPOOL_TESTBED_PREFIX"] = f"{leftovers.prefix()}-{layer.name}"
-    return Work(layer.name, layer.commands, layer.cores, log, env)
+    again = partial(second.command, failures) if layer.docker else None
+    return Work(layer.name, layer.commands, layer.cores, log, env, again=again)
 
 
 def preparations(layers: Sequence[Layer], logs: Path) -> dict[str, Work]:

@@ -102,12 +102,14 @@ class Testbed:
         return done.stdout.strip()
 
     def plan(self, *arguments: str) -> tuple[int, dict[str, list[str]]]:
-        """Return plan's exit status and each node's pending changes by name."""
+        """Return plan's exit status and each node's pending changes by name, or its failure."""
         done = gpupool("plan", self.inventory, "--on", "testbed", "--json", *arguments)
         assert done.stdout, done.stderr
         hosts = json.loads(done.stdout)["hosts"]
         return done.returncode, {
-            name: [change["operation"] for change in host["changes"]] for name, host in hosts.items() if host["changes"]
+            name: [host["failure"]] if host["failure"] else [change["operation"] for change in host["changes"]]
+            for name, host in hosts.items()
+            if host["failure"] or host["changes"]
         }
 
     def apply(self, *arguments: str) -> subprocess.CompletedProcess[str]:

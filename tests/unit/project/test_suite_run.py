@@ -58,6 +58,32 @@ def test_a_failure_stops_only_the_later_commands_of_its_layer(tmp_path: Path) ->
     assert (tmp_path / "done").exists()
 
 
+def test_a_few_failed_tests_of_a_layer_with_containers_are_tried_once_more_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = " ".join(str(ROOT / name) for name in ("tests/shared", "script"))
+    options = "-p times -p no:cacheprovider --import-mode importlib"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {folders}\naddopts = {options}\n")
+    (tmp_path / "test_it.py").write_text(
+        "from pathlib import Path\n"
+        "def test_load():\n"
+        "    tried = Path('tried').exists()\n    Path('tried').touch()\n    assert tried, 'too slow'\n"
+        "def test_well(): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for needs, code, named in ((("docker",), 0, ["test_it.py::test_load"]), ((), 1, [])):
+        (tmp_path / "tried").unlink(missing_ok=True)
+        layer = Layer("guides", (("pytest",), *shell("echo the next command")), 1, needs)
+        run = run_of(tmp_path, layer, prepare=dict.fromkeys(needs, "true"))
+        run.until_done()
+        assert run.works["guides"].code == code
+        known = report.times(run.works, tmp_path, 1, 1)
+        assert [*known["passed_at_second_try"]] == named
+        assert ("passed at the second try" in report.table(known)) == bool(named)
+        log = (tmp_path / "guides.log").read_text()
+        assert ("the next command" in log, log.count("1 passed")) == (code == 0, 1 + len(named))
+
+
 def test_only_as_many_layers_start_as_there_are_cores(tmp_path: Path) -> None:
     alone = f"mkdir {tmp_path}/busy && sleep 0.3 && rmdir {tmp_path}/busy"
     layers = [Layer(name, shell(alone), 100) for name in ("unit", "operations", "roles")]
