@@ -50,6 +50,7 @@ from gpupool.roles import (
 cluster, node = cluster_and_node()
 is_first_controller = node == cluster.controllers[0]
 
+base.refuse_another_system(cluster, node)
 slurm.refuse_to_begin_anew(cluster, node)
 slurm.refuse_other_release(cluster, node)
 slurm.refuse_another_number(cluster, node)

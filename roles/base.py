@@ -1,7 +1,7 @@
 """The base of every node: its name, the addresses of all nodes, the time zone, the clock and packages."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_for, files_of, layered_for, links_for
+from gpupool.compile import distribution, files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.firewall import TABLE
@@ -9,10 +9,16 @@ from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import base_for, packages_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
-from gpupool.operations import daemon_trials, files, masters, names, overrides, packages, service, slurm
+from gpupool.operations import daemon_trials, files, masters, names, overrides, packages, service, slurm, system
 from gpupool.roles import everywhere
 
 applies = everywhere
+
+
+def refuse_another_system(cluster: Cluster, node: Node) -> None:
+    """Refuse a node with another distribution or release than the inventory's, before any change."""
+    own = distribution.of(cluster)
+    system.refuse_another(name="System", os_release=list(own.os_release), title=str(own))
 
 
 def apply(cluster: Cluster, node: Node) -> None:

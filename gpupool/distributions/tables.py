@@ -46,13 +46,15 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 class Distribution:
     """A release of a distribution.
 
-    `name` is the distribution's, such as Debian, and `codename` the release's, as in /etc/os-release. `slurm` is the
-    release of Slurm that it ships; `openssh` and `sssd` are the versions of these programs. `packages` has the names of
-    packages by purpose. Packages for the purposes in `without` come from elsewhere.
+    `name` is the distribution's, such as Debian, and `codename` the release's. `os_release` are ID and VERSION_CODENAME
+    in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd` are the versions
+    of these programs. `packages` has the names of packages by purpose. Packages for the purposes in `without` come from
+    elsewhere.
     """
 
     name: str
     codename: str
+    os_release: tuple[str, str]
     slurm: str
     openssh: Version
     sssd: Version
@@ -106,6 +108,7 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
         yield Distribution(
             table["name"],
             codename,
+            (table["id"], row.get("codename", codename)),
             row["slurm"],
             version(row["openssh"]),
             version(row["sssd"]),

@@ -13,4 +13,5 @@ def _empty(monkeypatch: pytest.MonkeyPatch) -> None:
     empty_nodes.BROKEN.clear()
     empty_nodes.QUEUE.clear()
     empty_nodes.KEYS.clear()
+    empty_nodes.SYSTEM.clear()
     empty_nodes.KNOWN.clear()

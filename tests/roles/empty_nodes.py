@@ -3,7 +3,7 @@
 import base64
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +15,7 @@ from pyinfra.connectors.fake import FakeConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.cluster.load import load
+from gpupool.compile import distribution
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.ahead import READ
 from gpupool.facts.script import END, ask
@@ -40,6 +41,8 @@ RECEIVED: dict[str, Received] = {}
 BROKEN: dict[str, str] = {}
 #: Lines by node: the jobs of its slurmctld.
 QUEUE: dict[str, list[str]] = {}
+#: Fields of os-release by node; by default those of the inventory's distribution.
+SYSTEM: dict[str, list[str]] = {}
 #: Lines by node: its answer when it is asked for its host keys; by default one key.
 KEYS: dict[str, list[str]] = {}
 #: Lines by node: the host keys that it knows of other nodes.
@@ -87,7 +90,8 @@ class EmptyNode(FakeConnector):
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # a refusal of an operation
             return False, CommandOutput([OutputLine("stderr", line) for line in shlex.split(raw)[2:-3]])
         queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
-        seen = [*queue, *_answer(raw, received), *self._pools(raw), *self._host_keys(raw), END] if looks else []
+        own = [*self._pools(raw), *self._host_keys(raw), *self._system(raw)]
+        seen = [*queue, *_answer(raw, received), *own, END] if looks else []
         lines = seen or _obey(raw, received)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
 
@@ -103,6 +107,11 @@ class EmptyNode(FakeConnector):
         if "ssh_host_" in raw:
             return KEYS.get(self.host.name, [host_key(self.host.name)])
         return KNOWN.get(self.host.name, []) if raw.endswith(" /etc/ssh/ssh_known_hosts") else []
+
+    def _system(self, raw: str) -> Sequence[str]:
+        if "/etc/os-release" not in raw:
+            return ()
+        return SYSTEM.get(self.host.name, distribution.of(self.host.data.cluster).os_release)
 
     def _pools(self, raw: str) -> Iterator[str]:
         """Yield empty disks, and the pools that the inventory only adopts."""

@@ -130,6 +130,19 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
         assert done(report, name) == FROM_ZERO[name]
 
 
+def test_a_node_with_another_system_is_refused_and_no_node_gets_a_command() -> None:
+    empty_nodes.SYSTEM["rtx-01"] = ["ubuntu", "noble", "Ubuntu 24.04.3 LTS"]
+    why = "System: the node runs Ubuntu 24.04.3 LTS, but the inventory says Debian trixie"
+    target = empty_nodes.testbed("example")
+    plan = run(target.hosts, SITE, execute=False, origin=None)
+    assert plan.failures["rtx-01"].startswith(why)
+    assert set(plan.failures) == {"rtx-01"}
+    report = apply(target)
+    assert report.failures["rtx-01"] == plan.failures["rtx-01"]
+    assert set(report.failures) == set(report.hosts)
+    assert not any(received.commands for received in empty_nodes.RECEIVED.values())
+
+
 def test_a_command_that_fails_stops_its_node_only() -> None:
     empty_nodes.BROKEN["rtx-01"] = "apt-get"
     report = apply(empty_nodes.testbed("example"))
