@@ -8,7 +8,7 @@ from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs
-from gpupool.rehearsal.promises.waves import claim, lacking, reached
+from gpupool.rehearsal.promises.waves import claim, lacking, reached, reclaimed
 from gpupool.rehearsal.stage import QueueSnapshot, Stage, SubmittedJobs
 from gpupool.wording import counted
 
@@ -105,9 +105,10 @@ def _try(stage: Stage, what: Resource) -> Verdict:
         f"{lab.name} took {size} in {counted(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
     )
     claims = claim(stage, others)
-    done, snapshot = reached(
-        stage, claims, stage.patience(sum(requested_gpus(requests) for requests in others.values()))
-    )
+    patience = stage.patience(sum(requested_gpus(requests) for requests in others.values()))
+    done, snapshot = reached(stage, claims, patience)
+    if not done:  # slurmctld may still be starting them
+        done, snapshot = reclaimed(stage, claims, patience)
     stage.cancel(submitted)
     total = sum(snapshot.gpus(submitted) for submitted in claims.values())
     if done:
