@@ -5,7 +5,7 @@ max_line_length = 120
 read_globals = {
   "setfenv", "loadstring",
   "slurm", "site",
-  "request", "amounts", "fragment", "messages", "placement", "qos", "memory", "preemption", "budgets", "gpus", "sizes",
+  "request", "amounts", "fragment", "messages", "placement", "limits", "qos", "memory", "preemption", "budgets", "gpus", "sizes",
 }
 globals = { "slurm_job_submit", "slurm_job_modify" }
 -- Lmod's own functions, and the table that gpupool puts before this file.

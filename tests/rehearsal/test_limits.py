@@ -16,6 +16,7 @@ PLACES = """
   - {name: gpus, nodes: "@compute", max_time: 1d, without_gpu: refuse, default_cpus_per_gpu: 3}
   - {name: either, nodes: "@compute", max_time: 1d, without_gpu: all}
   - {name: large, nodes: "@compute", max_time: 1d, limits: {per_job_least: {gpu: 4}}}
+  - {name: few, nodes: "@compute", max_time: 1d, limits: {per_user: {cpu: 8}}}
   - {name: whole, nodes: "@compute", max_time: 1d, exclusive: job, default_qos: short}
 """
 SAID = (
@@ -86,6 +87,29 @@ def test_every_form_of_the_minimum_is_accepted(idle: Twin, form: str) -> None:
 @pytest.mark.parametrize("form", ["", "--gpus=3", "--gres=gpu:3", "-n 3 --gpus-per-task=1", "--array=1-4 --gpus=1"])
 def test_a_job_below_the_minimum_is_refused(idle: Twin, form: str) -> None:
     assert isinstance(_ask(idle, "-p", "large", *form.split()), Refusal)
+
+
+@pytest.mark.parametrize(
+    ("asked", "becomes", "options"),
+    [
+        ("few,all", "all", ("-n", "9")),
+        ("all,few", "all", ("-n", "9")),
+        ("few,all", "few,all", ("-n", "8")),
+        ("large,all", "all", ("--gpus=3",)),
+        ("large,all", "large,all", ("--gpus=4",)),
+        ("few,large", None, ("-n", "9")),
+    ],
+)
+def test_a_job_in_two_partitions_may_exceed_the_limits_of_one(
+    idle: Twin, asked: str, becomes: str | None, options: tuple[str, ...]
+) -> None:
+    number = _ask(idle, "-p", asked, *options, "--hold")
+    if becomes is None:
+        assert isinstance(number, Refusal)
+    else:
+        job = _job(idle, number)
+        assert job is not None, number
+        assert job.partition == becomes
 
 
 def test_a_pending_job_cannot_be_changed_below_the_minimum(idle: Twin) -> None:

@@ -117,9 +117,13 @@ def _preemption(cluster: Cluster, qos: Qos) -> dict[str, Any]:
 
 
 def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
+    return sorted({*(["DenyOnLimit"] if denies(cluster, name) else []), *more})
+
+
+def denies(cluster: Cluster, name: str = "") -> bool:
+    """Return whether a QoS refuses jobs above its limits (DenyOnLimit); without a name, the QoS of partitions."""
     own = cluster.qos[name].over_limit if name in cluster.qos else None
-    deny = [] if (own or cluster.scheduler.over_limit) == "wait" else ["DenyOnLimit"]
-    return sorted({*deny, *more})
+    return (own or cluster.scheduler.over_limit) == "refuse"
 
 
 def _limits_jobs(cluster: Cluster) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.units import format_size
 from gpupool.compile import lua
-from gpupool.compile.slurm import budgets, cpus, site
+from gpupool.compile.slurm import budgets, cpus, partition_limits, site
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
@@ -28,6 +28,7 @@ _PARTS = (
     "sizes",
     "messages",
     "placement",
+    "limits",
     "qos",
     "memory",
     "preemption",
@@ -103,6 +104,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "out_of_service": OUT_OF_SERVICE if any(closed(cluster, node) for node in cluster.nodes.values()) else "",
         "refuse_repeated": bool(cluster.gpu_types),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
+        "partition_limits": partition_limits.of_plugin(cluster),
         "partition_qos": {
             name: {"qos": partition.entry.default_qos, **_accounts(cluster, partition)}
             for name, partition in partitions.items()
@@ -135,7 +137,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     """Yield further data: its name, the rules that need it, and the data."""
     partitions = cluster.partitions
     memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
-    counted = (*memory, "most_cpus", "recommended_cpus", "step_down", "budget")
+    counted = (*memory, "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
     walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
     times = {
         name: budgets.default_time(cluster, partition)
@@ -145,7 +147,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     yield "own_qos", ("partition_qos",), _names(name.lower() for name in cluster.accounts if cluster.qos_of(name))
     yield "walls", ("replaced", "timed"), walls
     yield "default_times", ("replaced", "timed", "budget"), times
-    yield "default_qos", ("preemptable_qos", "timed"), cluster.default_qos or "normal"
+    yield "default_qos", ("preemptable_qos", "timed", "partition_limits"), cluster.default_qos or "normal"
     yield "default_queue", counted, next((name for name, partition in partitions.items() if partition.default), "")
     yield "default_cpus", counted, cpus.by_default(cluster)
     yield "exclusive", counted, _exclusive(cluster)

@@ -7,6 +7,19 @@ local site = {
   refuse_fatal = true,
   preemptable_partitions = { ["overcap"] = true },
   refuse_repeated = true,
+  partition_limits = {
+    ["partitions"] = {
+      ["debug"] = { ["per_user"] = { ["gres/gpu"] = 2 }, ["deny"] = true },
+      ["overcap"] = { ["deny"] = true, ["per_user"] = { ["cpu"] = 1000000, ["gres/gpu"] = 1000000 } }
+    },
+    ["qos"] = {
+      ["normal"] = { ["deny"] = true },
+      ["debug"] = { ["per_user"] = { ["gres/gpu"] = 2 }, ["wall"] = 240, ["deny"] = true },
+      ["patient"] = { ["wall"] = 20160, ["deny"] = true },
+      ["deadline"] = { ["deny"] = true }
+    },
+    ["gpus"] = { "gres/gpu", "gres/gpu:a40", "gres/gpu:rtx_6000" }
+  },
   memory_per_gpu = 24576,
   memory_per_cpu = 1024,
   most_memory = {
@@ -16,6 +29,7 @@ local site = {
   recommended_cpus = { ["default"] = 8, ["a40"] = 16 },
   claimed = { ["debug"] = true, ["short"] = true, ["vision-lab"] = true, ["robotics-lab"] = true, ["overcap"] = true },
   step_down = 22000,
+  default_qos = "normal",
   default_queue = "short",
   no_mail = true,
 }

@@ -13,6 +13,20 @@ local site = {
   refuse_fatal = true,
   preemptable_partitions = { ["user-overcap"] = true, ["overcap"] = true },
   refuse_repeated = true,
+  partition_limits = {
+    ["partitions"] = {
+      ["debug"] = { ["per_user"] = { ["gres/gpu"] = 5 }, ["deny"] = true },
+      ["user-overcap"] = { ["deny"] = true, ["per_user"] = { ["cpu"] = 1000000, ["gres/gpu"] = 1000000 } }
+    },
+    ["qos"] = {
+      ["normal"] = { ["deny"] = true },
+      ["short"] = { ["wall"] = 2880, ["deny"] = true },
+      ["long"] = { ["wall"] = 10080, ["deny"] = true },
+      ["debug"] = { ["per_user"] = { ["gres/gpu"] = 5 }, ["wall"] = 240, ["deny"] = true },
+      ["cvmlp-user-limits"] = { ["per_user"] = { ["cpu"] = 112, ["gres/gpu"] = 16 }, ["deny"] = true }
+    },
+    ["gpus"] = { "gres/gpu", "gres/gpu:titan_x", "gres/gpu:2080_ti", "gres/gpu:rtx_6000", "gres/gpu:a40" }
+  },
   replaced = {
     ["cvmlp-lab"] = {
       ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"
@@ -33,6 +47,7 @@ local site = {
   },
   step_down = 22000,
   walls = { ["short"] = 2880, ["long"] = 10080, ["debug"] = 240 },
+  default_qos = "normal",
   default_queue = "short",
   no_mail = true,
 }
