@@ -14,6 +14,7 @@ from gpupool.cluster.build import build
 from gpupool.cluster.change import merge
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.complaints import Path as Step
+from gpupool.cluster.lab_files import FOLDER, add_users
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.resolve.site import Site
@@ -71,10 +72,10 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     text = read(inventory, instead)
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
-    if not text.located and "cluster" not in text.data and inventory.is_file() and len(files_of(inventory.parent)) > 1:
-        return _refused(
-            here, "only a part of an inventory: `cluster` is missing", f"use its folder: {inventory.parent}"
-        )
+    if not text.located and "cluster" not in text.data and inventory.is_file() and _has_others(inventory):
+        folder = inventory.parent.parent if inventory.parent.name == FOLDER else inventory.parent
+        return _refused(here, "only a part of an inventory: `cluster` is missing", f"use its folder: {folder}")
+    add_users(text, inventory, instead)
     if change is not None:
         text = merge(text, change)
     attached, unread = attachments(inventory)
@@ -121,6 +122,11 @@ def load(inventory: Path, change: Path | None = None) -> Cluster:
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
     return loaded.cluster
+
+
+def _has_others(file: Path) -> bool:
+    """Return whether a file is one of several of an inventory."""
+    return file.parent.name == FOLDER or len(files_of(file.parent)) > 1
 
 
 def _refused(place: Place, message: str, hint: str) -> Loaded:

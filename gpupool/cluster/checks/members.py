@@ -31,6 +31,17 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
                 yield Complaint(path, f"all users have {name}", f"set `everybody: false` in qos.{name}", "warning")
 
 
+def ensure_uids_of_accounts_are_separate(site: Site) -> Iterator[Complaint]:
+    """No number is in the uids of two accounts: no lab's file can give its users the files of another lab's users."""
+    ranges = [(i, one.name, one.uids) for i, one in enumerate(site.inventory.accounts) if one.uids]
+    ranges.sort(key=lambda one: (one[2].first, one[0]))
+    for number, (index, _, here) in enumerate(ranges):
+        other = max(ranges[:number], key=lambda one: one[2].last, default=None)
+        if other and here.first <= other[2].last:
+            message = f"{here} and the uids of {other[1]}, {other[2]}, overlap"
+            yield Complaint(("accounts", index, "uids"), message, "choose a range without numbers of the other")
+
+
 def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
     """An account has at most `most_members` members; users whose access has ended do not count."""
     today = date.today()

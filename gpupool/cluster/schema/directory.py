@@ -53,7 +53,8 @@ class Ids:
         return f"{self.first}-{self.last}"
 
 
-def _ids(text: Any) -> Ids:
+def id_range(text: Any) -> Ids:
+    """Return the range that a text such as `30000-59999` describes; ValueError if it is none."""
     match = _RANGE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"{quoted(text)} is not a range of ids; write 30000-59999")
@@ -66,7 +67,7 @@ def _ids(text: Any) -> Ids:
 Server = Annotated[str, Field(strict=True), AfterValidator(_server)]
 DistinguishedName = Annotated[str, Field(strict=True), AfterValidator(_dn)]
 Certificate = Annotated[str, Field(strict=True), AfterValidator(_file)]
-IdRange = Annotated[Ids, BeforeValidator(_ids), WithJsonSchema({"type": "string", "examples": ["30000-59999"]})]
+IdRange = Annotated[Ids, BeforeValidator(id_range), WithJsonSchema({"type": "string", "examples": ["30000-59999"]})]
 
 
 class Directory(SourcedEntry):

@@ -18,6 +18,7 @@ from gpupool.cluster.schema.base import (
     Word,
     one_line,
 )
+from gpupool.cluster.schema.directory import IdRange
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Day, Duration, Maximum, Size, Span
 from gpupool.unix import LARGEST_ID, RESERVED_IDS, SYSTEMD_UIDS
@@ -123,6 +124,10 @@ class Account(SourcedEntry):
     name: Name = Field(description="Slurm's name of the account, and of its Unix group.")
     kind: AccountKind = Field(description="A lab owns GPUs; `shared` is for all users; the others group users.")
     gid: UnixId | None = Field(None, description="Gid of the account's Unix group, which every node gets.")
+    uids: IdRange | None = Field(
+        None,
+        description="Uids that the file `labs/ACCOUNT.yml` may give to users; without it, there can be no such file.",
+    )
     parent: Name | None = Field(None, description="The account above it in Slurm's tree; default: root.")
     contributed_gpus: Count | None = Field(None, description="Number of GPUs of any type that a lab owns: its cap.")
     owns: Nodes | Annotated[dict[Name, Count], Field(min_length=1)] | None = Field(
