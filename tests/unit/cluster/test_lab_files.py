@@ -89,7 +89,7 @@ def test_no_user_gets_a_right_by_it(right: str, tmp_path: Path) -> None:
         ("blue.yml", (BLUE[0], "kind: lab, gid: 5002, uids: 99"), "is not a range of ids"),
     ],
 )
-def test_a_file_needs_an_account_with_uids_of_its_own(
+def test_a_file_needs_an_account_with_separate_uids(
     name: str, replaced: tuple[str, ...], shown: str, tmp_path: Path
 ) -> None:
     more = [(replaced[0], replaced[1])] if replaced else []
