@@ -64,6 +64,11 @@ class Node:
     out_of_service: tuple[OutOfService, ...] = ()
     installed: tuple[Device, ...] = ()
 
+    def to_json(self) -> dict[str, object]:
+        """Return what pyinfra's command line prints of the node."""
+        plain = ("name", "address", "roles", "cpus", "memory", "gpus", "features")
+        return {name: getattr(self, name) for name in plain}
+
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
         return not {*roles}.isdisjoint(self.roles)
@@ -378,6 +383,10 @@ class Cluster(Sections):
     def name(self) -> str:
         """Slurm's ClusterName."""
         return self.entry.name
+
+    def to_json(self) -> str:
+        """Return what pyinfra's command line prints of the cluster."""
+        return self.name
 
     def having(self, *roles: str) -> tuple[Node, ...]:
         """Return the nodes with any of these roles, in inventory order."""

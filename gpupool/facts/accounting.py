@@ -22,6 +22,7 @@ from gpupool.facts.association_rows import BadName, associations
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask, complete_lines
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
@@ -33,7 +34,7 @@ _LOOK = shell_file(__package__, "accounting.sh")
 
 
 @dataclass(frozen=True)
-class AccountingState:
+class AccountingState(Shown):
     """`entities`: see the module; `tres`: the TRES that slurmdbd has; `trouble`: why there is no answer.
 
     `bad_names`: accounts and users that `entities` leaves out; `forged`: entities with two rows, one of them forged.

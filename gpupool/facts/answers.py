@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "answers.sh")
 
 
 @dataclass(frozen=True)
-class AnswersState:
+class AnswersState(Shown):
     """Whether the unit is active, and the first server that answered ("" for none)."""
 
     active: bool

@@ -10,13 +10,14 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.unix import APPLY_LOCK, APPLY_LOG
 
 _LOOK = shell_file(__package__, "applies.sh")
 
 
 @dataclass(frozen=True)
-class Applied:
+class Applied(Shown):
     """One run on this node, as `gpupool.engine.audit` recorded it; times have the form `2030-01-31T08:12:00Z`.
 
     `ended` is "" if the run is `under_way`, was killed or lost the connection. `count` is the number of all changes,
@@ -39,7 +40,7 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class AppliedState:
+class AppliedState(Shown):
     """All runs in a node's log, oldest first, and the number of lines that cannot be parsed."""
 
     runs: tuple[Applied, ...] = ()

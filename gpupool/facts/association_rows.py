@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpupool.shown import Shown
 from gpupool.slurm.keys.limits import ASSOC_FIELDS
 
 _LIMITS = len(ASSOC_FIELDS)
@@ -16,7 +17,7 @@ _COLUMNS = 5 + _LIMITS
 
 
 @dataclass(frozen=True)
-class BadName:
+class BadName(Shown):
     """An account or user with a line feed or | in its name.
 
     `above` is the parent account of an account, and the account of a user.
@@ -34,7 +35,7 @@ class BadName:
 
 
 @dataclass(frozen=True)
-class Associations:
+class Associations(Shown):
     """`rows`: the columns of each association; `bad`: names that break their row; `strange`: lines that are no row.
 
     `forged`: accounts or users with two rows.

@@ -9,6 +9,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: This file of a node has the path of the backup from which its database was restored.
 RESTORED = "/var/lib/gpupool/restored"
@@ -16,7 +17,7 @@ _LOOK = shell_file(__package__, "backups.sh")
 
 
 @dataclass(frozen=True)
-class BackupsState:
+class BackupsState(Shown):
     """Paths of backups by kind, the newest first; the number of `jobs` in the database, None without MariaDB.
 
     `restored` is the backup of the last restore, "" for none.

@@ -9,6 +9,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "components.sh")
 _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)(?P<components>[^#]*)")
@@ -16,7 +17,7 @@ _FIELD = re.compile(r"^([A-Za-z-]+):(.*(?:\n[ \t].*)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Archive:
+class Archive(Shown):
     """A suite of Debian on a mirror, with the components that apt reads; `key` is the value of `Signed-By:`, if any."""
 
     uri: str

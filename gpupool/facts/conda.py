@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "conda.sh")
 
 
 @dataclass(frozen=True)
-class CondaState:
+class CondaState(Shown):
     """`directory` is installed, begun, absent or foreign (not gpupool's); `link` is absent, a link or foreign."""
 
     directory: str

@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _QUERY = shell_file(__package__, "database.sh")
 
 
 @dataclass(frozen=True)
-class DatabaseState:
+class DatabaseState(Shown):
     """Whether the database exists, the authentication plugin of its user ("": no user), and whether it has rights."""
 
     database: bool = False

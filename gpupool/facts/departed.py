@@ -9,13 +9,14 @@ from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.facts.users import ENDS, RECORD
 from gpupool.shell import shell_file, values
+from gpupool.shown import Shown
 
 PROCESSES = shell_file(__package__, "processes.sh")
 _LOOK = shell_file(__package__, "departed.sh")
 
 
 @dataclass(frozen=True)
-class Left:
+class Left(Shown):
     """Remains of a user: the first day without login (in days since 1970; None if there is none), the number of
     processes outside of jobs, and the groups of the inventory with this member.
     """
@@ -26,7 +27,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class DepartedState:
+class DepartedState(Shown):
     """`managed`: the uids of all users in the record; `left`: those of them who have left, by name; `set_ends`: the
     ends of access that gpupool has set, in days since 1970.
     """

@@ -10,6 +10,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _CLIENT = shell_file(__package__, "directory.sh")
 _MEMBERS = shell_file(__package__, "members.sh")
@@ -18,7 +19,7 @@ _AWAY = {"Online": None, "Offline": "no server answers"}
 
 
 @dataclass(frozen=True)
-class ClientState:
+class ClientState(Shown):
     """The databases (`passwd`, `group`) that use sssd, whether PAM does, and owner and mode of the password's file."""
 
     nss: tuple[str, ...] = ()
@@ -41,7 +42,7 @@ class Client(Fact[ClientState]):
 
 
 @dataclass(frozen=True)
-class MembersState:
+class MembersState(Shown):
     """Groups of the directory (name to members), their users (name to uid and gid), and local users (name to uid).
 
     `away`: why the answer may be incomplete; None if the directory answers.

@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.queue import PATIENCE
 from gpupool.facts.script import ask
+from gpupool.shown import Shown
 from gpupool.slurm import nodes
 from gpupool.slurm.nodes import HEALTH, OUT_OF_SERVICE
 
 
 @dataclass(frozen=True)
-class Drain:
+class Drain(Shown):
     """Whether a node is drained, the reason, and the work of gpupool that has drained it; "" for any other."""
 
     drained: bool

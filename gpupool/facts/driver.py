@@ -8,13 +8,14 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.slurm import nodes
 
 _LOOK = shell_file(__package__, "driver.sh")
 
 
 @dataclass(frozen=True)
-class DriverState:
+class DriverState(Shown):
     """Installed versions by package, the `held` packages, and the version of the `loaded` module.
 
     `nouveau`: that module is loaded. `jobs` have processes here; `users` are slurmctld's jobs here, as "JOB of USER".

@@ -9,12 +9,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "exports.sh")
 
 
 @dataclass(frozen=True)
-class ExportsState:
+class ExportsState(Shown):
     """`active`: path -> client -> options in force; `named`: file -> path -> clients in the file."""
 
     active: dict[str, dict[str, frozenset[str]]]

@@ -11,6 +11,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 Kind = Literal["file", "directory", "link", "other"]
 _KINDS: dict[str, Kind] = {"f": "file", "d": "directory", "l": "link"}
@@ -19,7 +20,7 @@ _LOOK = shell_file(__package__, "files.sh")
 
 
 @dataclass(frozen=True)
-class PathState:
+class PathState(Shown):
     """The state of one path: `mode` is octal text ("0644"); `text` only for files that differ and may be shown."""
 
     kind: Kind

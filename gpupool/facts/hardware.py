@@ -9,13 +9,14 @@ from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.programs.gpus import answers
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "hardware.sh")
 _FIELDS = ("name", "uuid", "pci.bus_id")
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Shown):
     """CPUs in `sockets`, `cores` of each and `threads` of each core; memory in MiB; disks by name in bytes.
 
     `tmp` is the size of the disk for jobs in MiB; None if the machine does not have its path.

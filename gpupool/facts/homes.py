@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: Maximum size in bytes of an authorized_keys that is read; gpupool does not manage larger ones.
 LARGEST = 65536
@@ -16,7 +17,7 @@ _LOOK = shell_file(__package__, "homes.sh")
 
 
 @dataclass(frozen=True)
-class HomeState:
+class HomeState(Shown):
     """Numeric owner and group, mode as octal text, and the lines of ~/.ssh/authorized_keys.
 
     `keys` is None if that is not a plain file, is behind a link, has more than `LARGEST` bytes or cannot be read:

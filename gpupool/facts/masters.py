@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: The root of the files that are read; "" is the node's own.
 ROOT = ""
@@ -24,7 +25,7 @@ class Owns(StrEnum):
 
 
 @dataclass(frozen=True)
-class Master:
+class Master(Shown):
     """A program: its `name` ("" for cloud-init and unattended-upgrades), and the file or unit `where` it is set."""
 
     owns: Owns

@@ -9,13 +9,14 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.unix import UNITS
 
 _LOOK = shell_file(__package__, "mounts.sh")
 
 
 @dataclass(frozen=True)
-class Mounted:
+class Mounted(Shown):
     """One mount: `source` and the `root` within it, type, options, and the number of the file system (`device`).
 
     `options` are the options of this mount, `inner` those of its file system, as the kernel prints them.
@@ -31,7 +32,7 @@ class Mounted:
 
 
 @dataclass(frozen=True)
-class MountUnit:
+class MountUnit(Shown):
     """A mount unit: the text of gpupool's file ("" if there is none), and its states in systemd's words."""
 
     text: str
@@ -41,7 +42,7 @@ class MountUnit:
 
 
 @dataclass(frozen=True)
-class MountState:
+class MountState(Shown):
     """All mounts in order, later ones on top; and the requested units by name."""
 
     mounted: tuple[Mounted, ...]

@@ -6,12 +6,13 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
+from gpupool.shown import Shown
 
 KEY = "/etc/munge/munge.key"
 
 
 @dataclass(frozen=True)
-class KeyState:
+class KeyState(Shown):
     """`sha256` is "" if there is no key; `mode` is octal text; `size` in bytes."""
 
     sha256: str = ""

@@ -8,12 +8,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "overrides.sh")
 
 
 @dataclass(frozen=True)
-class Override:
+class Override(Shown):
     """A key of our file, as "SECTION KEY", its values there and in force, and the other files with the key in order."""
 
     path: str

@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: A line of gpupool's /usr/sbin/policy-rc.d, by which it is recognized.
 POLICY_MARK = "gpupool: no service starts because a package was installed"
@@ -19,7 +20,7 @@ LOOK = shell_file(__package__, "packages.sh")
 
 
 @dataclass(frozen=True)
-class PackageState:
+class PackageState(Shown):
     """Installed versions by package; `unfinished`: dpkg was interrupted; `leftover`: policy-rc.d of a killed run."""
 
     installed: dict[str, str]
@@ -51,7 +52,7 @@ def read_packages(lines: list[str]) -> PackageState:
 
 
 @dataclass(frozen=True)
-class FetchedState:
+class FetchedState(Shown):
     """Whether a package is installed, and the sha256 of its file, "" if that was not recorded."""
 
     installed: bool

@@ -7,6 +7,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.slurm import jobs, nodes, partitions
 from gpupool.slurm.tres import gpus_of_gres
 
@@ -17,7 +18,7 @@ _COLUMNS = "%i|%T|%u|%a|%q|%P|%N|%n"
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Shown):
     """A job, or the pending rest of an array; `nodes` are its nodes if `running`, else the nodes that it requests."""
 
     id: str
@@ -30,7 +31,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class NodeShape:
+class NodeShape(Shown):
     """The resources of a node that affect allocations: logical CPUs, and GPUs by type ("" without a type)."""
 
     cpus: int
@@ -38,7 +39,7 @@ class NodeShape:
 
 
 @dataclass(frozen=True)
-class QueueState:
+class QueueState(Shown):
     """`answers`: a slurmctld answered; without one, everything else is empty."""
 
     answers: bool = False

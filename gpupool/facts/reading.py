@@ -11,12 +11,13 @@ from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.facts.service import STAMPS
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "reading.sh")
 
 
 @dataclass(frozen=True)
-class ReadFile:
+class ReadFile(Shown):
     """A file's current text (None: no such file), and all its known texts by their sha256."""
 
     now: str | None

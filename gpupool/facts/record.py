@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: Written by `operations.files`.
 RECORD = "/var/lib/gpupool/files"
@@ -15,7 +16,7 @@ _LOOK = shell_file(__package__, "record.sh")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Shown):
     """A path of the record: what gpupool put there, and what is there now (sha256, "-> target", "other" or "").
 
     `put` is "replaced" if gpupool replaced a file that it had not made.

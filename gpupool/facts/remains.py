@@ -9,6 +9,7 @@ from gpupool.facts.munge import KEY
 from gpupool.facts.script import ask
 from gpupool.facts.service import STAMPS
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: slurmdbd's database in MariaDB.
 DATABASE = "slurm_acct_db"
@@ -16,7 +17,7 @@ LOOK = shell_file(__package__, "remains.sh")
 
 
 @dataclass(frozen=True)
-class KnownCluster:
+class KnownCluster(Shown):
     """A cluster in slurmdbd's database: its name, its ClusterID, and the address of its last slurmctld."""
 
     name: str
@@ -25,7 +26,7 @@ class KnownCluster:
 
 
 @dataclass(frozen=True)
-class RemainsState:
+class RemainsState(Shown):
     """The parts of a cluster on one node.
 
     `key` is the sha256 of the munge key, "" without one; `started`: gpupool has started munge with a key here. `steps`

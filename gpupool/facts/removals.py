@@ -9,6 +9,7 @@ from gpupool.facts.base import Fact
 from gpupool.facts.packages import LOOK, POLICY_MARK, PackageState, read_packages
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: The shell function `removals`, which asks apt.
 REMOVALS = shell_file(__package__, "removals.sh")
@@ -17,7 +18,7 @@ _LIMIT = 120  # seconds; apt is asked once for all packages, and once for each i
 
 
 @dataclass(frozen=True)
-class Installation:
+class Installation(Shown):
     """The installed packages, and the packages that apt would remove to install the missing packages.
 
     `removed` has the wanted packages that need each removal, "" if only all together do. `untried`: apt's reason if it

@@ -12,6 +12,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask, complete_lines
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.slurm import reservations
 
 #: Names and starts of the reservations that gpupool has created, one per line; written by `operations.reservations`.
@@ -22,7 +23,7 @@ _LOOK = shell_file(__package__, "reservations.sh")
 
 
 @dataclass(frozen=True)
-class Live:
+class Live(Shown):
     """A reservation in slurmctld, in its current or next period; durations in seconds.
 
     Names are sorted. `chosen`: its nodes were given, not selected by Slurm. `flags`: the flags that the inventory can
@@ -45,7 +46,7 @@ class Live:
 
 
 @dataclass(frozen=True)
-class ReservationsState:
+class ReservationsState(Shown):
     """`now` on the node's clock; `made`: starts of gpupool's reservations by name; `trouble`: why none were read."""
 
     now: datetime | None = None

@@ -9,6 +9,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 from gpupool.unix import UNITS
 
 #: Folder of the stamps: one file per unit. The first line has the invocation and the start of the main process, the
@@ -21,7 +22,7 @@ _LOOK = shell_file(__package__, "service.sh")
 
 
 @dataclass(frozen=True)
-class WatchedFile:
+class WatchedFile(Shown):
     """A file that a unit reads: its sha256 (ABSENT if it is missing) and its ctime, the Unix time of a change."""
 
     sha256: str
@@ -29,7 +30,7 @@ class WatchedFile:
 
 
 @dataclass(frozen=True)
-class UnitState:
+class UnitState(Shown):
     """One unit: its states in systemd's words, the Unix time of its start, and its stamp.
 
     `process` is the start of its main process, as text and as Unix time: some daemons replace the process to read their

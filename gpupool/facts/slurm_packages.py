@@ -10,6 +10,7 @@ from gpupool.facts.base import Fact
 from gpupool.facts.packages import LOCK
 from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file, values
+from gpupool.shown import Shown
 
 #: Folder of the files of a step: `new` packages, `old` packages for a rollback, and notes.
 FOLDER = "/var/lib/gpupool/slurm-upgrade"
@@ -20,7 +21,7 @@ _LOOK = values(lock=LOCK) + shell_file(__package__, "slurm_packages.sh")
 
 
 @dataclass(frozen=True)
-class Daemon:
+class Daemon(Shown):
     """A systemd unit of Slurm; `outdated` if it runs with a program that has been replaced on disk."""
 
     active: str
@@ -28,7 +29,7 @@ class Daemon:
 
 
 @dataclass(frozen=True)
-class SlurmPackages:
+class SlurmPackages(Shown):
     """Versions of packages by name: `installed`, `wanted` for the step, and `added` as dependencies.
 
     `replaced` are (old, new) versions, `removed` (old version, whether it was installed automatically). `none` are

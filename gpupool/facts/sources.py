@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 #: One line per file, as in `Sources`: the files that gpupool's last `apt-get update` has read.
 STAMP = "/var/lib/gpupool/apt-sources"
@@ -18,7 +19,7 @@ _LOOK = shell_file(__package__, "sources.sh")
 
 
 @dataclass(frozen=True)
-class SourceState:
+class SourceState(Shown):
     """The sha256 of files by path: `now` for the current files, `read` when apt last read them."""
 
     now: dict[str, str] = field(default_factory=dict)

@@ -8,13 +8,14 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "spaces.sh")
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 
 
 @dataclass(frozen=True)
-class FolderState:
+class FolderState(Shown):
     """The state of a path: kind, numeric owner and group, mode (octal text), and groups that may write by ACL."""
 
     kind: str

@@ -8,13 +8,14 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file, values
+from gpupool.shown import Shown
 
 ETC = "/etc/ssh"
 _LOOK = shell_file(__package__, "sshd.sh")
 
 
 @dataclass(frozen=True)
-class Overridden:
+class Overridden(Shown):
     """A keyword, its values in the drop-in and in force, and the files with it that sshd reads before the drop-in."""
 
     keyword: str

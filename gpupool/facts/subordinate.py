@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "subordinate.sh")
 
 
 @dataclass(frozen=True)
-class Range:
+class Range(Shown):
     """The range of `count` numbers from `first`; `owner` is a name, or a number as text."""
 
     owner: str
@@ -21,7 +22,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class SubordinateState:
+class SubordinateState(Shown):
     """All ranges of /etc/subuid and /etc/subgid, and the numbers of real users and groups above 65535."""
 
     users: tuple[Range, ...]

@@ -11,6 +11,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "trial.sh")
 _SUFFIX = ".gpupool-try"
@@ -19,7 +20,7 @@ _MOST = 90 * 1024  # bytes of all texts; the whole command has at most 128 KiB
 
 
 @dataclass(frozen=True)
-class Tried:
+class Tried(Shown):
     """`refused` is the check's message, "" if it accepts the files. Not `tried`: the node could not run the check."""
 
     refused: str = ""

@@ -7,6 +7,7 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
+from gpupool.shown import Shown
 
 _LOOK = """
 if [ -r "$2" ]; then PYTHONPATH=$1 python3 -P -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
@@ -16,7 +17,7 @@ _PATIENCE = 120
 
 
 @dataclass(frozen=True)
-class UsedDirectory:
+class UsedDirectory(Shown):
     """One directory: `top` and `path` below it on that node, its size in KiB, the time of the count, and its owner."""
 
     top: str
@@ -27,7 +28,7 @@ class UsedDirectory:
 
 
 @dataclass(frozen=True)
-class LeftDirectory:
+class LeftDirectory(Shown):
     """One directory without a file after the last count: `path` below `top` ("" for all of it), its owner, and why."""
 
     top: str
@@ -37,7 +38,7 @@ class LeftDirectory:
 
 
 @dataclass(frozen=True)
-class UsageState:
+class UsageState(Shown):
     """The usage of a node: directories, the number without a report by `top`, and why a `top` could not be read.
 
     `absent`: the program is not installed. `left`: directories without a file after the last count.

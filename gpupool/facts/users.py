@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file, values
+from gpupool.shown import Shown
 
 #: Ends of access that gpupool has set, one per line: NAME:DAYS. Ends set by others are not changed.
 ENDS = "/var/lib/gpupool/ends"
@@ -17,7 +18,7 @@ _LOOK = values(ends=ENDS, record=RECORD) + shell_file(__package__, "users.sh")
 
 
 @dataclass(frozen=True)
-class UserState:
+class UserState(Shown):
     """One line of passwd."""
 
     uid: int
@@ -28,7 +29,7 @@ class UserState:
 
 
 @dataclass(frozen=True)
-class GroupState:
+class GroupState(Shown):
     """One line of group."""
 
     gid: int
@@ -36,7 +37,7 @@ class GroupState:
 
 
 @dataclass(frozen=True)
-class AccountState:
+class AccountState(Shown):
     """Users and groups by name; `ends` are users' first days without login, `set_ends` the ends set by gpupool.
     `managed` are the uids in the record of users.
 

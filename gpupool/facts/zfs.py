@@ -9,6 +9,7 @@ from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.facts.zfs_disks import PoolsState, Property, disks_of, pools_of
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _HEAD = shell_file(__package__, "zfs.sh")
 _POOLS = _HEAD + shell_file(__package__, "zfs_pools.sh")
@@ -16,7 +17,7 @@ _DATASETS = _HEAD + shell_file(__package__, "zfs_datasets.sh")
 
 
 @dataclass(frozen=True)
-class Use:
+class Use(Shown):
     """The use and the quota of one user or group in a dataset, in bytes and in files; a quota of 0 is no limit."""
 
     used: int
@@ -26,7 +27,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class DatasetsState:
+class DatasetsState(Shown):
     """Properties by dataset and name; uses of users and groups by dataset and number; states of paths.
 
     `places`: path -> "mounted", or the name of a file in it, or "". `version` is the module's: (2, 3).

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpupool.shown import Shown
+
 
 @dataclass(frozen=True)
-class Property:
+class Property(Shown):
     """A value as `-p` prints it, and its source: local, default, inherited from …, received, - (cannot be set)."""
 
     value: str
@@ -14,7 +16,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Shown):
     """A top-level vdev of a pool; `kind` is that of `zpool create`, or "stripe" for a single disk.
 
     `disks` are the paths in zpool's output, `devices` the kernel's names of the same whole disks.
@@ -26,7 +28,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class PoolState:
+class PoolState(Shown):
     """An imported pool: its state as zpool prints it, its properties, and its vdevs in zpool's order."""
 
     state: str
@@ -35,7 +37,7 @@ class PoolState:
 
 
 @dataclass(frozen=True)
-class Label:
+class Label(Shown):
     """The ZFS label of a disk: its pool, the last host, and the state: 0 in use, 1 exported, 2 destroyed."""
 
     pool: str
@@ -45,7 +47,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class DiskState:
+class DiskState(Shown):
     """A disk: the kernel's name of it (None: no such disk), its contents as text, and its ZFS label."""
 
     device: str | None
@@ -54,7 +56,7 @@ class DiskState:
 
 
 @dataclass(frozen=True)
-class PoolsState:
+class PoolsState(Shown):
     """Imported pools by name, the requested disks by path; `trouble` is zpool's error message."""
 
     pools: dict[str, PoolState]

@@ -2,6 +2,6 @@
 
 from pathlib import Path as _Path
 
-from gpupool.target import pyinfra_hosts as _pyinfra_hosts
+from gpupool.plain import groups_of as _groups_of
 
-nodes = _pyinfra_hosts(_Path(__file__).parent)
+globals().update(_groups_of(_Path(__file__).parent))
