@@ -7,12 +7,13 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.base import Fact
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.shown import Shown
 
 _LOOK = shell_file(__package__, "system.sh")
 
 
 @dataclass(frozen=True)
-class OsRelease:
+class OsRelease(Shown):
     """`id`, `codename` and `title` of a system, as ID, VERSION_CODENAME and PRETTY_NAME in os-release(5)."""
 
     id: str = ""
