@@ -1,5 +1,6 @@
 """`gpupool apply`: make the nodes match the inventory."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,18 +10,29 @@ from gpupool.cli.running import (
     applied,
     changes_in,
     exit_if_failed,
+    logged,
     planned,
     run,
     show,
     show_price,
 )
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.errors import UsageError
 from gpupool.run.runner import DeployRunner
+from gpupool.run.saved_plan import SavedPlan, apply_saved, is_saved_plan, read
 from gpupool.wording import counted
 
 
 def command(
     inventory: Inventory,
+    plan: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A file of `plan --out`: make exactly its changes, without asking; none if something changed since.",
+            metavar="PLAN",
+            show_default=False,
+        ),
+    ] = None,
     limit: Limit = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply without showing the plan and asking first.")] = False,
     on: OnOption = "auto",
@@ -32,12 +44,17 @@ def command(
     Examples:
       gpupool apply my-site
       gpupool apply my-site --limit a40-01 --on nodes
+      gpupool apply my-site plan.json
     """
+    saved = _read(inventory, plan, limit)
     runner = announced_runner(inventory, on, "apply")
-    ensure_confirmable(yes, "apply changes nodes")
-    if not yes and not _agreed(runner, limit):
-        return
-    report = run(runner, execute=True, limit=limit, log=log)
+    if plan and saved:
+        report = logged(apply_saved(runner, plan, saved, log), log)
+    else:
+        ensure_confirmable(yes, "apply changes nodes")
+        if not yes and not _agreed(runner, limit):
+            return
+        report = run(runner, execute=True, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
@@ -45,6 +62,14 @@ def command(
         style = "bold red" if report.failures else "bold green"
         stdout.print(f"{applied(report)} ({report.seconds:.1f} s)", style=style)
     exit_if_failed(report)
+
+
+def _read(inventory: Path, plan: Path | None, limit: str | None) -> SavedPlan | None:
+    if is_saved_plan(inventory):
+        raise UsageError(f"{inventory} is a saved plan: name its inventory first: gpupool apply INVENTORY {inventory}")
+    if plan and limit:
+        raise UsageError("--limit: a saved plan has its nodes; use --limit with `gpupool plan --out`")
+    return read(plan) if plan else None
 
 
 def _agreed(runner: DeployRunner, limit: str | None) -> bool:

@@ -33,14 +33,15 @@ def default_inventory() -> Path | None:
 def completed(command: Any, ctx: Any, args: Sequence[str]) -> list[str]:
     """Return the arguments of a command, with the default inventory in front if they name no inventory.
 
-    A first word that is no file or folder, and has no slash, is not the inventory if the rest then fits the command.
+    A first word that is a saved plan, or no file or folder and without a slash, is not the inventory if the rest then
+    fits the command.
     UsageError if there is no inventory at all.
     """
     given, rest = _parsed(command, ctx, args)
     if "inventory" not in given or given.get("help"):
         return [*args]
     first = given["inventory"]
-    if isinstance(first, str) and (rest or os.sep in first or Path(first).exists()):
+    if isinstance(first, str) and (rest or _is_inventory(first)):
         return [*args]
     default = default_inventory()
     if default is None:
@@ -61,6 +62,15 @@ def _parsed(command: Any, ctx: Any, args: Sequence[str]) -> tuple[dict[str, Any]
     """Return the words for each parameter, not yet converted, and the words that are too many."""
     given, rest, _ = command.make_parser(ctx).parse_args(args=[*args])
     return given, rest
+
+
+def _is_inventory(word: str) -> bool:
+    if Path(word).is_file():
+        # imported here: most command lines name a folder
+        from gpupool.run.saved_plan import is_saved_plan
+
+        return not is_saved_plan(Path(word))
+    return os.sep in word or Path(word).exists()
 
 
 def _same(folder: str) -> bool:

@@ -36,7 +36,11 @@ def chosen(target: Target, limit: str | None) -> set[str] | None:
 def run(runner: DeployRunner, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
     """Plan or apply the whole site on the nodes that `--limit` selects."""
     names = chosen(runner.target, limit)
-    report = runner.apply(names, log) if execute else runner.plan(names, log)
+    return logged(runner.apply(names, log) if execute else runner.plan(names, log), log)
+
+
+def logged(report: Report, log: Path | None) -> Report:
+    """Return the report; print a warning if the log of its run is incomplete."""
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is missing from it", style="yellow")
     return report

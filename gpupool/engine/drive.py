@@ -8,6 +8,7 @@ site, and pyinfra would treat unrelated operations as one. Write one call per li
 import gpupool.engine.patched  # noqa: F401, I001  (before all that opens a socket)
 import time
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 import gevent
@@ -21,7 +22,7 @@ from gpupool.engine.changes import changes_of
 from gpupool.engine.connection import connect, disconnect, compare_clocks_and_lock
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.execution import execute as execute_operations
-from gpupool.engine.foresight import foresee, prepare, refuse_all
+from gpupool.engine.foresight import Agree, foresee, hold_unless_agreed, prepare, refuse_all
 from gpupool.engine.hosts import HostRun
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
@@ -44,6 +45,7 @@ def run(
     execute: bool,
     origin: Origin | None,
     refusals_first: bool = False,
+    agree: Agree | None = None,
     progress: Progress | None = None,
     limit: Collection[str] | None = None,
     log: Path | None = None,
@@ -53,9 +55,9 @@ def run(
     Without `execute` nothing is written: the report has the changes that would be made. With `execute` the nodes are
     locked for this run; if another run has locked one of them, all fail and nothing is changed. With `refusals_first`,
     all operations are asked on all nodes before the first change: if one refuses, all nodes fail and nothing is
-    changed. An unreachable node, or an error in a role, a fact or an operation, stops only that node. Ctrl-C ends the
-    run with `Report.interrupted`. `log` gets pyinfra's messages. Each changed node gets an audit line with `origin`,
-    which is required with `execute`.
+    changed. With `agree`, all fail unless it agrees to the changes that they would make. An unreachable node, or an
+    error in a role, a fact or an operation, stops only that node. Ctrl-C ends the run with `Report.interrupted`. `log`
+    gets pyinfra's messages. Each changed node gets an audit line with `origin`, which is required with `execute`.
     GpupoolError if the deploy cannot be run or a node in `limit` does not exist.
     """
     unknown = sorted(set(limit or ()) - {node.name for node in hosts})
@@ -67,11 +69,17 @@ def run(
         return Report({}, 0.0)
     loaded = load(deploy)
     host_runs = HostRuns(hosts, loaded, progress or Silence(), limit)
-    return _run(host_runs, loaded, execute, refusals_first, Audit(origin) if origin else None, log)
+    first = partial(hold_unless_agreed, agree=agree) if agree else refuse_all if refusals_first else None
+    return _run(host_runs, loaded, execute, first, Audit(origin) if origin else None, log)
 
 
 def _run(
-    host_runs: HostRuns, deploy: Deploy, execute: bool, refusals_first: bool, audit: Audit | None, log: Path | None
+    host_runs: HostRuns,
+    deploy: Deploy,
+    execute: bool,
+    first: Callable[[HostRuns], None] | None,
+    audit: Audit | None,
+    log: Path | None,
 ) -> Report:
     """Run all stages and return the report; connections are closed in any case."""
     began = time.monotonic()
@@ -80,7 +88,7 @@ def _run(
     with recording(heard, log) as recorder, command_line(host_runs.state), faster(), interruptible():
         ticker = gevent.spawn(_tick, host_runs.progress)
         try:
-            _stages(host_runs, deploy, execute, refusals_first, audit)
+            _stages(host_runs, deploy, execute, first, audit)
         except KeyboardInterrupt:
             host_runs.stop(GRACE_SECONDS)
         try:
@@ -104,13 +112,19 @@ def _run(
     )
 
 
-def _stages(host_runs: HostRuns, deploy: Deploy, execute: bool, refusals_first: bool, audit: Audit | None) -> None:
+def _stages(
+    host_runs: HostRuns,
+    deploy: Deploy,
+    execute: bool,
+    first: Callable[[HostRuns], None] | None,
+    audit: Audit | None,
+) -> None:
     connect(host_runs)
     compare_clocks_and_lock(host_runs, lock=execute)
     prepare(host_runs, deploy, execute)
     if execute:
-        if refusals_first:
-            refuse_all(host_runs)
+        if first:
+            first(host_runs)
         execute_operations(host_runs, audit)
     else:
         foresee(host_runs)

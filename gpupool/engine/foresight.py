@@ -1,12 +1,14 @@
 """The stages of a run before a change: call the deploy for each host, ask questions, compute the changes of a plan."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import pyinfra
 from pyinfra.api import Host
 from pyinfra.api.state import StateStage
 
+from gpupool.change import Change
+from gpupool.engine.changes import changes_of
 from gpupool.engine.deploy import Deploy
 from gpupool.engine.host_runs import HostRuns
 from gpupool.engine.hosts import HostRun
@@ -17,6 +19,9 @@ from gpupool.reasons import Code, Reason
 from gpupool.wording import shortened
 
 _HELD = Reason(Code.HELD)
+
+#: Receives the changes that each host of a run would make; returns the differences from a plan, by the node's name.
+Agree = Callable[[Mapping[str, tuple[Change, ...]]], Mapping[str, str]]
 
 
 def prepare(host_runs: HostRuns, deploy: Deploy, execute: bool) -> None:
@@ -79,6 +84,29 @@ def _operations(host_runs: HostRuns, host_run: HostRun) -> Iterator[str]:
             continue
         host_runs.progress.step(host_run.name, host_runs.state.name(host_run.host, op_hash))
         yield op_hash
+
+
+def hold_unless_agreed(host_runs: HostRuns, agree: Agree) -> None:
+    """Before an apply of a saved plan: plan again under the locks, and fail all hosts unless `agree` has no difference.
+
+    A host that failed, or would fail, is a difference, too: a saved plan has none.
+    """
+    host_runs.progress.stage("Compare", len(host_runs.active()))
+    foresee(host_runs)
+    active = host_runs.active()
+    foreseen = {host_run.name: changes_of(host_runs.state, host_run)[0] for host_run in active}
+    failed = [host_run.name for host_run in host_runs.all() if host_run not in active]
+    differences = agree(foreseen)
+    for host_run in active:
+        host_runs.state.forget_foreseen(host_run.host)
+        diffs.forget(host_run.host)
+        host_run.heard.diffs.clear()
+    if failed or differences:
+        why = (
+            f"{shortened(failed)} would fail" if failed else f"{shortened([*differences])} differs from the saved plan"
+        )
+        for host_run in active:
+            host_runs.fail(host_run, differences.get(host_run.name, f"not changed, because {why}"), _HELD)
 
 
 def refuse_all(host_runs: HostRuns) -> None:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpupool.commit import commit_of
 from gpupool.engine.report import NodeHost, Origin, Report
@@ -16,6 +17,9 @@ from gpupool.power import kept_powered_up, powered_down
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.terminal import Screen
+
+if TYPE_CHECKING:
+    from gpupool.engine.foresight import Agree
 
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
@@ -61,12 +65,23 @@ class DeployRunner:
         """Return what an apply would change; see `deploy`."""
         return self.deploy(SITE, names, execute=False, log=log)
 
-    def apply(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
-        """Make nodes match the inventory; if a node refuses a change, no node is changed. See `deploy`."""
-        return self.deploy(SITE, names, execute=True, log=log)
+    def apply(
+        self, names: Collection[str] | None = None, log: Path | None = None, agree: "Agree | None" = None
+    ) -> Report:
+        """Make nodes match the inventory; if a node refuses a change, no node is changed. See `deploy`.
+
+        With `agree`, no node is changed unless it agrees to the changes that all nodes would make.
+        """
+        return self.deploy(SITE, names, execute=True, log=log, agree=agree)
 
     def deploy(
-        self, steps: Steps, names: Collection[str] | None = None, *, execute: bool, log: Path | None = None
+        self,
+        steps: Steps,
+        names: Collection[str] | None = None,
+        *,
+        execute: bool,
+        log: Path | None = None,
+        agree: "Agree | None" = None,
     ) -> Report:
         """Run steps on nodes; without `execute` nothing changes.
 
@@ -79,7 +94,7 @@ class DeployRunner:
         if off:
             names = {node.name for node in self.target.nodes if names is None or node.name in names} - {*off}
         with self.keep_powered_up(names) if execute else nullcontext():
-            report = self._run(self.target.hosts, steps, names, execute=execute, log=log)
+            report = self._run(self.target.hosts, steps, names, execute=execute, log=log, agree=agree)
         out = {node.name for node in self.target.nodes if node.drained_for is not None}
         return replace(report.without_unreached(out), asleep=off)
 
@@ -115,6 +130,7 @@ class DeployRunner:
         *,
         execute: bool,
         log: Path | None = None,
+        agree: "Agree | None" = None,
     ) -> Report:
         # pyinfra is slow to import: only commands that need nodes wait for it
         from gpupool.engine.drive import run
@@ -134,6 +150,7 @@ class DeployRunner:
                 steps,
                 execute=execute,
                 refusals_first=steps == SITE,
+                agree=agree,
                 progress=progress,
                 limit=names,
                 log=log,

@@ -1,6 +1,7 @@
 """Apply and plan: the second apply does nothing, a change is named exactly, a dead node does not stop the others."""
 
 import json
+from pathlib import Path
 
 from pace import until
 
@@ -42,10 +43,20 @@ def test_a_plan_names_only_the_missing_link_and_apply_creates_it(skynet: Testbed
     assert skynet.plan() == (0, {})
 
 
-def test_a_missing_gpu_device_is_named_and_created_again(skynet: Testbed) -> None:
+def test_a_missing_gpu_device_is_created_by_a_saved_plan_that_a_change_by_hand_invalidates(
+    skynet: Testbed, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
     skynet.out("clippy", "rm /dev/nvidia7")
+    assert gpupool("plan", skynet.inventory, "--on", "testbed", "--out", file).returncode == 3
+    skynet.out("clippy", "rm /srv/share4")
+    refused = gpupool("apply", skynet.inventory, file, "--on", "testbed")
+    assert refused.returncode == 1, refused.stdout
+    assert "clippy: Links | /srv/share4 is not in the plan" in refused.stderr
+    skynet.out("clippy", "ln -s /coc/pskynet4 /srv/share4")
     assert skynet.plan() == (3, {"clippy": ["GPU devices | /dev/nvidia7"]})
-    assert skynet.apply().returncode == 0
+    done = gpupool("apply", skynet.inventory, file, "--on", "testbed")
+    assert done.returncode == 0, done.stderr
     assert skynet.out("clippy", "stat -c '%F %t:%T %a' /dev/nvidia7") == "character special file c3:7 666"
     assert skynet.plan() == (0, {})
 
