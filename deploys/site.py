@@ -37,6 +37,7 @@ from gpupool.roles import (
     repositories,
     sessions,
     singularity,
+    site_files,
     slurm,
     spaces,
     ssh,
@@ -62,6 +63,7 @@ repositories.apply(cluster, node)
 repositories.refresh(cluster, node)
 slurm.have_user(cluster, node)
 base.install(cluster, node)
+site_files.apply(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 directory.apply(cluster, node)

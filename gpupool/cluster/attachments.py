@@ -1,12 +1,14 @@
-"""Files of an inventory besides its YAML: example jobs, wiki pages, plugins and programs for Slurm, certificates."""
+"""Files of an inventory besides its YAML: example jobs, wiki pages, plugins and programs for Slurm, certificates, and
+files for nodes."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from gpupool.cluster import secret_text, slurm_files
 from gpupool.cluster.complaints import Complaint, Located, Place
-from gpupool.cluster.slurm_files import troubles
 
-EXAMPLES, WIKI, SLURM, CERTIFICATES = "examples", "wiki", "slurm", "certificates"
+EXAMPLES, WIKI, SLURM, CERTIFICATES, FILES = "examples", "wiki", "slurm", "certificates", "files"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and printed by `render`
 _MOST = 200  # files in one folder
@@ -16,7 +18,7 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
     """Return the files by `folder/name`, and complaints about them. An inventory of one YAML file has no such files."""
     files: dict[str, str] = {}
     located: list[Located] = []
-    for folder in (inventory / place for place in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):
+    for folder in (inventory / place for place in (EXAMPLES, WIKI, SLURM, CERTIFICATES, FILES)):
         entries = sorted(folder.iterdir()) if folder.is_dir() else []
         if len(entries) > _MOST:
             located.append(_complaint(folder, f"{len(entries)} files: the maximum is {_MOST}"))
@@ -28,9 +30,15 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 located.append(_complaint(entry, f"cannot be read: {reason}"))
                 continue
-            for line, message, hint in troubles(entry.name, text) if folder.name == SLURM else ():
+            for line, message, hint in _troubles(folder.name, entry.name, text):
                 located.append(Located(Place(str(entry), line), Complaint((), message, hint)))
     return files, located
+
+
+def _troubles(folder: str, name: str, text: str) -> Iterable[tuple[int, str, str | None]]:
+    if folder == SLURM:
+        return slurm_files.troubles(name, text)
+    return secret_text.troubles(text) if folder == FILES else ()
 
 
 def _text(file: Path) -> str:

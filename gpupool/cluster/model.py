@@ -14,6 +14,7 @@ from gpupool.cluster.schema.labs import Limits, PreemptAction, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
+from gpupool.cluster.schema.site_files import SiteFile
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Export, Storage
 from gpupool.cluster.schema.testbed import Testbed
@@ -298,6 +299,7 @@ class Sections:
     software: Software
     environment: Environment
     tools: tuple[Tool, ...]
+    files: tuple[SiteFile, ...]
     timers: tuple[Timer, ...]
     examples: tuple[str, ...]
     access: Access

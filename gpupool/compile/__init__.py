@@ -27,6 +27,7 @@ from gpupool.compile.system import (
     repositories,
     sessions,
     singularity,
+    site_files,
     slurmd,
     spaces,
     ssh,
@@ -44,6 +45,7 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 FILES: Mapping[str, Generator] = {
     "base": base.files,
     "repositories": repositories.files,
+    "site_files": site_files.files,
     "ssh": ssh.files,
     "directory": directory.files,
     "munge": daemons.munge,

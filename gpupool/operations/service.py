@@ -26,7 +26,7 @@ from gpupool.change import Aspect, Kind
 from gpupool.effect import Effect
 from gpupool.facts.service import Unit, UnitFiles, UnitState
 from gpupool.operations import diffs, upcoming
-from gpupool.operations.ambient import executing
+from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.reading import KEEPING
 from gpupool.operations.work import Work
@@ -121,6 +121,12 @@ def running(
     yield from bring_up(named(unit, enabled, restart_if, reload_if, reload_command))
 
 
+@operation
+def reloaded(unit: str, reload_if: list[str]) -> Commands:
+    """Have a unit that runs read these files by a reload. A unit that does not run is not started."""
+    yield from bring_up(named(unit, None, reload_if=reload_if), start=False)
+
+
 def named(
     unit: str,
     enabled: bool | None = True,
@@ -136,14 +142,19 @@ def named(
     return wanted
 
 
-def bring_up(wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] = ()) -> Commands:
-    """Do what `running` does, as part of another operation.
+def bring_up(
+    wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] = (), *, start: bool = True
+) -> Commands:
+    """Do what `running` does, as part of another operation; without `start`, only if the unit runs.
 
     Without `weigh`, each file of `restart_if` needs a restart. `keeping` are lines of the script that run before the
     daemon reads its new files.
     """
     unit = wanted.unit
     state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=wanted.paths)
+    if not start and state.active not in UP:
+        this_host().noop(f"{unit} does not run")
+        return
     unread = stale(state, {} if executing() else upcoming.announced(), wanted.reload_if)
     weighed = weigh(state, unread) if weigh else Weighed(unread, [path for path in unread if path in wanted.restart_if])
     act = "start" if state.active not in UP else "restart" if weighed.restarts else "reload" if weighed.unread else ""

@@ -12,6 +12,7 @@ from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, H
 from gpupool.cluster.schema.outages import Outage
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
+from gpupool.cluster.schema.site_files import SiteFile
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
@@ -58,6 +59,7 @@ class Inventory(Entry):
         default_factory=Environment, description="Environment variables and private directories of jobs."
     )
     tools: tuple[Tool, ...] = Field((), description="Programs for users that come with gpupool.")
+    files: tuple[SiteFile, ...] = Field((), description="The site's own files on nodes.")
     timers: tuple[Timer, ...] = Field((), description="Periodic tasks on nodes.")
     access: Access = Field(default_factory=Access, description="The logins that each kind of node accepts.")
     policies: Policies = Field(

@@ -27,6 +27,7 @@ from gpupool.wanted import Directory, File
 __all__ = ["put", "removed", "removed_at_end", "sha256_of"]
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
+_READ_BY_ALL = 0o004
 _PRELUDE = RECORDING + shell_file(__package__, "files.sh")
 
 
@@ -37,6 +38,7 @@ def put(
     links: dict[str, str] | None = None,
     check: list[str] | None = None,
     read_by: str | None = None,
+    discreet: bool = False,
 ) -> Commands:
     """Have these directories, files and symbolic links (path -> target).
 
@@ -45,7 +47,8 @@ def put(
     command that must accept all new files before one is installed; it finds them beside their destinations, with
     `$GPUPOOL_NEW` after their names. The old texts that the unit `read_by` has read are kept (`service.running`).
     Files of sshd, systemd, MariaDB, NFS, nftables and nginx, and programs of the site, are always checked
-    (`daemon_checks`); in a plan, `daemon_trials.tried` has them checked.
+    (`daemon_checks`); in a plan, `daemon_trials.tried` has them checked. With `discreet`, a plan does not show the old
+    text of a file that only some users may read: it may have a secret that gpupool never wrote.
     """
     files, directories, links = files or [], directories or [], links or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links]
@@ -58,7 +61,7 @@ def put(
         return
     sums = {file.path: sha256_of(file.text) for file in files}
     current = look(Paths, f"{paths[0]} and related files", paths=paths, shown=sums)
-    work = _FileWork(Kind.FILE)
+    work = _FileWork(Kind.FILE, discreet=discreet)
     for directory in directories:
         work.directory(directory, current.get(directory.path))
     for file in files:
@@ -97,6 +100,7 @@ def _foresee_check(check: list[str], texts: dict[str, str], known: bool) -> None
 class _FileWork(Work):
     """The lines of the script, by their order: staging, the record, and the moves to the destinations."""
 
+    discreet: bool = False
     news: list[str] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
@@ -130,7 +134,9 @@ class _FileWork(Work):
         if now is not None and now.kind == "link":
             self.differs(entry.path, Aspect("a file", f"a link to {now.target}"))
         else:
-            self.differs(entry.path, diffs.text_of(now.text or "" if now else None, entry.text, entry.path))
+            hidden = self.discreet and now is not None and not int(now.mode, 8) & _READ_BY_ALL
+            old = None if now is None else "" if hidden else now.text or ""
+            self.differs(entry.path, diffs.text_of(old, entry.text, entry.path))
 
     def link(self, path: str, target: str, now: PathState | None) -> None:
         """Compare a wanted symbolic link with the node."""
