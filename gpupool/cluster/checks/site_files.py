@@ -54,6 +54,7 @@ def ensure_files_are_only_the_sites(site: Site) -> Iterator[Complaint]:
             both = sorted(node for group in theirs for node in nodes & group)
             if both and (within(entry.path, other) or within(other, entry.path)):
                 yield Complaint((*path, "path"), f"{both[0]} gets another file at {other}", "choose another path")
+                break
         taken.setdefault(entry.path, []).append(nodes)
 
 

