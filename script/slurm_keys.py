@@ -79,7 +79,7 @@ _READ = re.compile(r'\.(?:text|number|flag|fields)[(\[]"(\w+)"')
 _FLAG = re.compile(r'xstrcasestr\(flags, "(\w+)"|T\(QOS_FLAG_\w+, "(\w+)"')
 
 
-class Found(NamedTuple):
+class SourceKey(NamedTuple):
     """A key in Slurm's spelling, and the kind of its value by release."""
 
     name: str
@@ -87,26 +87,26 @@ class Found(NamedTuple):
 
 
 def options(text: str, head: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a list in Slurm's source with the kind of value, without those that it calls defunct."""
+    """Yield the keys of a list in Slurm's source with the kind of value, without defunct keys."""
     if match := re.search(head, text):
         for name, kind, rest in _OPTION.findall(text[match.end() : text.index("{NULL}", match.end())]):
             if "_defunct" not in rest:
                 yield name, _KINDS.get(kind, "text")
 
 
-def found(source: Source, table: str) -> dict[str, Found]:
+def source_keys(source: Source, table: str) -> dict[str, SourceKey]:
     """Return the keys of a table in all releases, by name in lower case."""
-    every: dict[str, Found] = {}
+    every: dict[str, SourceKey] = {}
     paths, head = LISTS[table]
     for release in source.releases():
         for name, kind in options(source.text(release, *paths), head):
-            every.setdefault(name.lower(), Found(name, {})).kinds[release] = kind
+            every.setdefault(name.lower(), SourceKey(name, {})).kinds[release] = kind
     return every
 
 
 def differences_of_keys(source: Source, table: str) -> Iterator[str]:
     """Yield the differences between a table of keys and the sources."""
-    known, every = keys(table), found(source, table)
+    known, every = keys(table), source_keys(source, table)
     for low, (name, kinds) in every.items():
         if low not in known:
             yield f"{table}: {name} of {_span(list(kinds))} is not in the table"
@@ -122,10 +122,10 @@ def differences_of_keys(source: Source, table: str) -> Iterator[str]:
     yield from (f"{table}: {key.name} is in no release" for low, key in known.items() if low not in every)
 
 
-def differences_of_words(source: Source, table: str, words: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield the keys of a table that other releases have: a key may be the beginning of one of their `words`."""
+def differences_of_words(source: Source, table: str, names: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield the keys of a table that other releases have: a key may be the beginning of one of their `names`."""
     for low, key in keys(table).items():
-        having = [release for release in source.releases() if any(word.startswith(low) for word in words[release])]
+        having = [release for release in source.releases() if any(word.startswith(low) for word in names[release])]
         expected = [release for release in source.releases() if key.known_in(release)]
         if having != expected:
             yield f"{table}: {key.name} is in {_span(having) if having else 'no release'}, not {_span(expected)}"

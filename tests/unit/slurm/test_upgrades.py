@@ -1,6 +1,8 @@
 """The steps of upgrades are those of Slurm's sources, and a long way has hops that Slurm allows."""
 
+import re
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +55,10 @@ def test_each_pair_of_releases_has_a_way_of_steps_that_slurm_allows(old: str, ne
 )
 def test_a_way_is_short_and_keeps_to_tested_releases(old: str, new: str, way: tuple[str, ...]) -> None:
     assert hops(old, new) == way
+
+
+def test_the_page_lists_all_pairs_with_releases_in_between() -> None:
+    page = (Path(__file__).parents[3] / "docs/upgrade.md").read_text()
+    rows = re.findall(r"(?m)^\| (\d\d\.\d\d) \| ([\d., ]+) \| ([\d., ]+) \|$", page)
+    listed = {(old, new): (*by.split(", "), new) for old, targets, by in rows for new in targets.split(", ")}
+    assert listed == {pair: way for pair in combinations(KNOWN, 2) if len(way := hops(*pair)) > 1}
