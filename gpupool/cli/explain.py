@@ -59,7 +59,7 @@ def command(
         raise UsageError(f"{name} has no value of {key!r}{_hint(key, keys)}")
     chosen = [(each, values) for each, values in chosen if values]
     if as_json:
-        print_json([_as_dict(explained, values) for explained, values in chosen])
+        print_json({"explained": [_as_dict(explained, values) for explained, values in chosen]})
         return
     for explained, values in chosen:
         if key is None:

@@ -8,7 +8,7 @@ import typer
 from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.engine.progress import shown
 from gpupool.errors import StoppedError
-from gpupool.slurm.releases import Tested
+from gpupool.slurm.releases import Supported
 from gpupool.terminal import styled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def command(
     ] = None,
     as_json: Json = False,
     slurm: Annotated[
-        Tested | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
+        Supported | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
     ] = None,
     only: Annotated[
         str | None,
@@ -73,7 +73,9 @@ def _list(wish: "Request", as_json: bool) -> None:
     expected = Expected(wish.cluster)
     rows = [(promise.key, promise.text, promise.not_made_because(expected)) for promise in wish.promises]
     if as_json:
-        print_json([{"key": key, "promise": text, "not_made_because": why} for key, text, why in rows])
+        print_json({
+            "promises": [{"key": key, "promise": text, "not_made_because": why} for key, text, why in rows]
+        })  # fmt: skip
         return
     width = max(len(key) for key, _, _ in rows)
     for key, text, why in rows:

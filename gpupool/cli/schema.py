@@ -1,10 +1,9 @@
 """`gpupool schema`: print the inventory language as JSON Schema, for editors."""
 
+import json
 from typing import Annotated, Any
 
 import typer
-
-from gpupool.cli.screen import print_json
 
 
 def command(
@@ -19,7 +18,7 @@ def command(
       gpupool schema > my-site/.schema.json
       gpupool schema --rehearsal
     """
-    print_json(of_promises() if rehearsal else of_inventories())
+    print(json.dumps(of_promises() if rehearsal else of_inventories(), indent=2))
 
 
 def of_inventories() -> dict[str, Any]:

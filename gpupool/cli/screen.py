@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,9 @@ import typer
 from gpupool.cli import complete
 from gpupool.errors import GpupoolError
 from gpupool.terminal import Screen
+
+#: The version of the form of `--json`. It grows if a key is removed, renamed or gets another meaning.
+FORMAT_VERSION = 1
 
 stdout = Screen()
 stderr = Screen(stderr=True)
@@ -51,9 +55,9 @@ OnOption = Annotated[
 ]
 
 
-def print_json(data: Any) -> None:
-    """Print one JSON document to standard output."""
-    print(json.dumps(data, indent=2, default=str))
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print the result of a command as one JSON object, with the version of its form (docs/concepts.md)."""
+    print(json.dumps({"format_version": FORMAT_VERSION, **document}, indent=2, default=str))
 
 
 def ensure_confirmable(yes: bool, what: str) -> None:

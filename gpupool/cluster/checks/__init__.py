@@ -32,7 +32,6 @@ from gpupool.cluster.checks import (
     policy,
     preemption,
     priority,
-    release,
     reservations,
     room,
     selectors,
@@ -101,7 +100,6 @@ _OTHERS = (
     jobs,
     elastic,
     backup,
-    release,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

@@ -51,7 +51,7 @@ def test_check_prints_json(gpupool: Callable[..., Any]) -> None:
     done = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
     assert done.code == 2
     found = json.loads(done.out)
-    assert found["ok"] is False
+    assert (found["format_version"], found["ok"]) == (1, False)
     (complaint,) = found["complaints"]
     assert complaint.pop("file").endswith("typo_key/inventory.yml")
     assert complaint == {

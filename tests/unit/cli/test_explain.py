@@ -12,7 +12,7 @@ SAVIO = INVENTORY / "others" / "savio"
 
 
 def values(done: Any) -> dict[str, tuple[str, int | None]]:
-    one = json.loads(done.out)[0]
+    one = json.loads(done.out)["explained"][0]
     return {entry["key"]: (entry["value"], entry["line"]) for entry in one["values"]}
 
 

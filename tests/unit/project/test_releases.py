@@ -1,4 +1,4 @@
-"""Releases of Slurm are in three tables, and gpupool/slurm imports only itself and the standard library."""
+"""Releases of Slurm are in one table, and gpupool/slurm imports only itself and the standard library."""
 
 import ast
 import re
@@ -10,8 +10,7 @@ import pytest
 from sources import tree
 
 ROOT = Path(__file__).parents[3]
-#: Releases, their abilities, the steps of upgrades, and the end of support.
-TABLES = [ROOT / f"gpupool/slurm/{name}.py" for name in ("releases", "upgrades", "support")]
+TABLE = ROOT / "gpupool/slurm/releases.py"
 #: Slurm's releases come in these months.
 _RELEASE = re.compile(r"(?<![\d.])2\d\.(?:02|05|08|11)(?!\d)")
 
@@ -29,11 +28,11 @@ def modules(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-def test_only_the_tables_name_releases_of_slurm() -> None:
-    named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path not in TABLES
+def test_only_the_table_names_releases_of_slurm() -> None:
+    named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path != TABLE
              for line in literals(tree(path))]  # fmt: skip
     assert named == []
-    assert all(list(literals(tree(table))) for table in TABLES)
+    assert list(literals(tree(TABLE)))
 
 
 @pytest.mark.parametrize(
