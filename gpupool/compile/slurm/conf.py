@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.compile.containers import docker_on
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
+from gpupool.compile.slurm import backfill, budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
@@ -125,6 +125,8 @@ def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
         # The default is bf_interval, in which backfill with many nodes considers only the first jobs of the queue.
         if (seconds := len(cluster.having("compute")) * _CYCLE_MS // 1000) > _INTERVAL:
             yield f"bf_max_time={min(seconds, _LONGEST)}"
+    if window := backfill.window(cluster):
+        yield window
     if (least := priority.least_reserving(cluster)) is not None:
         yield f"bf_min_prio_reserve={least}"
     if submit.wanted(cluster):

@@ -248,6 +248,25 @@ def test_backfill_covers_its_whole_queue_on_many_nodes(last: str, seconds: list[
     assert re.findall(r"bf_max_time=(\d+)", values) == seconds
 
 
+@pytest.mark.parametrize(
+    ("longest", "site", "options"),
+    [
+        ("2d", "", "bf_window=2880,bf_resolution=120"),
+        ("1d", "", None),
+        ("1501m", "", "bf_window=1501,bf_resolution=63"),
+        ("30d", "", "bf_window=43200,bf_resolution=1800"),
+        ("60d", "", "bf_window=43200,bf_resolution=1800"),
+        ("7d", "BF_WINDOW=99", None),
+        ("7d", "bf_interval=9", "bf_window=10080,bf_resolution=420"),
+    ],
+)
+def test_backfill_plans_as_far_as_the_longest_job(longest: str, site: str, options: str | None, tmp_path: Path) -> None:
+    own = f"slurm: {{parameters: {{schedulerparameters: '{site}'}}}}\nscheduler:" if site else "scheduler:"
+    cluster = changed(SMALL, tmp_path, ("max_time: 2d", f"max_time: {longest}"), ("scheduler:", own))
+    [line] = [line for line in slurm_conf(cluster).splitlines() if line.startswith("SchedulerParameters=")]
+    assert (options in line) if options else ("bf_resolution" not in line)
+
+
 @pytest.mark.promise("SKY-205")
 def test_a_switch_allows_labs_own_accounts_in_overcap(tmp_path: Path) -> None:
     overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"
