@@ -7,7 +7,7 @@ from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, slurm_version, trial
 from gpupool.roles import follows_controller, is_controller, where
-from gpupool.slurm.releases import takes_over_from
+from gpupool.slurm.upgrades import takes_over_from
 from gpupool.wanted import SlurmNode
 
 

@@ -22,7 +22,7 @@ from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import Place, differences, place_of
 from gpupool.rehearsal.twin.shell import Shell
 from gpupool.shell import values
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 
 SLURM = "/etc/slurm/"
 #: Messages that any files cause on a machine that is not a node of the cluster.
@@ -100,7 +100,7 @@ def _named(data: Any) -> Iterator[str]:
 
 
 @contextmanager
-def slurm(version: Supported = "24.11") -> Iterator[Slurm]:
+def slurm(version: Tested = "24.11") -> Iterator[Slurm]:
     """Start the container, and remove it at the end."""
     place = Place("ctl", {}, version)
     rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial creates a network namespace

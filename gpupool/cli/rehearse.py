@@ -8,7 +8,7 @@ import typer
 from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.engine.progress import shown
 from gpupool.errors import StoppedError
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 from gpupool.terminal import styled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def command(
     ] = None,
     as_json: Json = False,
     slurm: Annotated[
-        Supported | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
+        Tested | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
     ] = None,
     only: Annotated[
         str | None,

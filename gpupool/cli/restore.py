@@ -11,7 +11,8 @@ from gpupool.cli.watch import Watch
 from gpupool.errors import UsageError
 from gpupool.remote.nodes import Nodes
 from gpupool.run.runner import DeployRunner
-from gpupool.slurm.releases import Supported, takes_over_from
+from gpupool.slurm.releases import Tested
+from gpupool.slurm.upgrades import takes_over_from
 from gpupool.target import Target
 from gpupool.terminal import styled
 
@@ -34,7 +35,7 @@ def command(
         str, typer.Option("--backup", help="Name of a backup of the database; default: the newest.", metavar="NAME")
     ] = "",
     slurm: Annotated[
-        Supported | None,
+        Tested | None,
         typer.Option("--slurm", help="With --drill: test with this version of Slurm, before an upgrade to it."),
     ] = None,
     aside: Annotated[
@@ -134,15 +135,17 @@ def _restore(runner: DeployRunner, backup: str, aside: bool, as_json: bool) -> N
     exit_if_failed(report)
 
 
-def _drill(target: Target, backup: str, slurm: Supported | None, as_json: bool) -> None:
+def _drill(target: Target, backup: str, slurm: Tested | None, as_json: bool) -> None:
     from gpupool.rehearsal.drill import run
+    from gpupool.rehearsal.twin.image import runnable
 
     own = target.cluster.slurm.version
     allowed = takes_over_from(slurm) if slurm else ()
     if slurm and slurm != own and own not in allowed:
         raise UsageError(f"--slurm {slurm}: can only take over from {', '.join(allowed)}, and slurm.version is {own}")
+    version = runnable(slurm or own)
     with stderr.status("drill") as status:
-        restored = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
+        restored = run(target, backup, version, lambda message: status.update(styled(message)))
     if as_json:
         print_json(restored.as_dict())
     else:

@@ -44,6 +44,10 @@ def command(
 
     runner = announced_runner(inventory, on, "upgrade")
     ensure_upgradable(runner.target.cluster)
+    if drill:
+        from gpupool.rehearsal.twin.image import runnable
+
+        runnable(runner.target.cluster.slurm.version)
     ensure_confirmable(yes, "upgrade changes nodes")
     runner.load()
     from gpupool.upgrade.prepare import prepare

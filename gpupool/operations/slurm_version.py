@@ -5,6 +5,7 @@ from gpupool.facts.slurm_packages import release_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
 from gpupool.slurm.releases import number
+from gpupool.slurm.upgrades import hops
 
 #: Debian's packages of Slurm's daemons and commands.
 PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurmdbd", "sackd")
@@ -33,6 +34,6 @@ def why_not(package: str, release: str, version: str, takes_over_from: list[str]
         return f"{here}: run gpupool upgrade, which keeps to Slurm's order ({_HOW})"
     if number(release) > number(version):
         return f"{here}: Slurm cannot be downgraded once its database is converted; correct slurm.version ({_HOW})"
-    return (
-        f"{here}: Slurm {version} can only take over from {', '.join(takes_over_from)}; upgrade to one of them ({_HOW})"
-    )
+    can = f"{here}: Slurm {version} can only take over from {', '.join(takes_over_from)}"
+    way = hops(release, version)
+    return f"{can}; upgrade to {', then to '.join(way)} ({_HOW})" if way else f"{can}; no way there is known ({_HOW})"

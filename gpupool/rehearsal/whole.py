@@ -21,21 +21,23 @@ from gpupool.rehearsal.scenarios.promises import promises
 from gpupool.rehearsal.twin import Twin
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.rehearsal.twin.differences.table import differences, place_of
-from gpupool.slurm.releases import Supported
+from gpupool.rehearsal.twin.image import runnable
+from gpupool.slurm.releases import Known, Tested
 
 _TICK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Request:
-    """A requested rehearsal: the cluster, Slurm's version, and the promises to test.
+    """A requested rehearsal: the cluster, the version of Slurm to run, and the promises to test.
 
-    `only` has keys of promises, or is empty for all; `own` are the site's promises. `change` is a file merged over the
-    inventory. With `keep`, the twin is not removed.
+    `configured` is slurm.version. `only` has keys of promises, or is empty for all; `own` are the site's promises.
+    `change` is a file merged over the inventory. With `keep`, the twin is not removed.
     """
 
     cluster: Cluster
-    version: Supported
+    version: Tested
+    configured: Known
     change: Path | None
     only: frozenset[str]
     own: Sequence[Promise]
@@ -47,14 +49,15 @@ class Request:
         return [promise for promise in (*PROMISES, *self.own) if not self.only or promise.key in self.only]
 
 
-def request(inventory: Path, change: Path | None, slurm: Supported | None, only: str | None, keep: bool) -> Request:
+def request(inventory: Path, change: Path | None, slurm: Tested | None, only: str | None, keep: bool) -> Request:
     """Load the inventory and check all options, before a twin is started.
 
-    `slurm` None is the inventory's version, and `only` has keys separated by commas. UsageError for an unknown key;
-    BadInventoryError if the inventory has errors.
+    `slurm` None is the inventory's version, and `only` has keys separated by commas. UsageError for an unknown key, or
+    a version that a twin cannot run; BadInventoryError if the inventory has errors.
     """
     cluster = load(inventory, change).in_service()  # promises include GPUs that are out of service for a while
-    version = slurm or cluster.slurm.version
+    configured = cluster.slurm.version
+    version = slurm or runnable(configured)
     cluster = of_version(cluster, version)
     own = promises(inventory, cluster)
     keys = [promise.key for promise in (*PROMISES, *own)]
@@ -63,7 +66,7 @@ def request(inventory: Path, change: Path | None, slurm: Supported | None, only:
         near = misspelt(unknown[0], keys)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys)}"
         raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
-    return Request(cluster, version, change, wanted, own, keep)
+    return Request(cluster, version, configured, change, wanted, own, keep)
 
 
 def rehearsed(request: Request, progress: Progress) -> Rehearsed:
@@ -92,6 +95,7 @@ def rehearsed(request: Request, progress: Progress) -> Rehearsed:
     return Rehearsed(
         cluster=cluster.name,
         version=outcome.version,
+        configured=request.configured,
         nodes=len(cluster.having("compute")),
         gpus=cluster.total_gpus,
         caps=caps_of(cluster),

@@ -108,7 +108,7 @@ class QueuedJob:
 
     @property
     def states(self) -> frozenset[str]:
-        """The flags of its state: one text in 22.05, a list from 23.02 on."""
+        """The flags of its state: one text in 22.05 and 23.02, a list from 23.11 on."""
         states = self.fields["job_state"]
         return frozenset([states] if isinstance(states, str) else states)
 

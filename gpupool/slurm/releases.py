@@ -1,4 +1,4 @@
-"""Slurm's releases in order, the supported ones, and the first release with each ability.
+"""Slurm's releases in order, the known and the tested ones, and the first release with each ability.
 
 The section "Adding a release of Slurm" of docs/roles/slurm.md has a checklist.
 """
@@ -6,14 +6,17 @@ The section "Adding a release of Slurm" of docs/roles/slurm.md has a checklist.
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-#: Slurm's releases, oldest first, from the oldest whose state a supported release can read.
-RELEASES = ("21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+#: Slurm's releases, oldest first, from the oldest whose state a known release can read.
+RELEASES = ("20.11", "21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 
-#: The releases that `slurm.version` of an inventory may name.
-Supported = Literal["22.05", "24.11", "26.05"]
-SUPPORTED: tuple[Supported, ...] = get_args(Supported)
+#: The releases that `slurm.version` of an inventory may name: the tables of `slurm/keys` are compared with each.
+Known = Literal["22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05"]
+KNOWN: tuple[Known, ...] = get_args(Known)
+#: The known releases that gpupool's tests run, and that a twin can run: a distribution of its tables ships them.
+Tested = Literal["22.05", "24.11", "26.05"]
+TESTED: tuple[Tested, ...] = get_args(Tested)
 #: The release of an inventory without `slurm.version`.
-DEFAULT: Supported = "24.11"
+DEFAULT: Tested = "24.11"
 
 Ability = Literal[
     "rl_enable",
@@ -21,17 +24,16 @@ Ability = Literal[
     "hierarchical AllowAccounts",
     "Shared of job_container.conf",
     "cgroup/v2 by name",
+    "Flags=explicit",
     "sshare --json",
     "sackd",
     "reservations of gres",
     "a process for each reconfigure",
-    "Flags=explicit",
     "RestrictedCoresPerGPU",
     "SystemdTimeout",
     "CgroupPlugin=disabled",
     "AutoDetect=nvidia",
     "conmgr_max_connections",
-    "takes over from three releases",
     "NamespaceType",
 ]
 
@@ -47,6 +49,8 @@ SINCE: Mapping[Ability, str] = {
     "Shared of job_container.conf": "23.02",
     # 22.05 has the plugin, too, but keeps autodetect, which uses cgroup/v1 on hosts that have only that. RN 22.05
     "cgroup/v2 by name": "23.02",
+    # a gres that a job with whole nodes gets only if it requests it. src/interfaces/gres.c
+    "Flags=explicit": "23.02",
     # the usage of accounts in seconds; src/sshare
     "sshare --json": "23.11",
     # a node without slurmd gets its configuration from a controller; src/sackd
@@ -55,8 +59,6 @@ SINCE: Mapping[Ability, str] = {
     "reservations of gres": "23.11",
     # slurmctld and slurmd read their files again in a new process; before, in the running one. RN 23.11
     "a process for each reconfigure": "23.11",
-    # a gres that a job with whole nodes gets only if it requests it. gres.conf(5) of 24.11; 22.05 does not know it
-    "Flags=explicit": "23.11",
     # nodes reserve CPUs for jobs that request GPUs. slurm.conf(5)
     "RestrictedCoresPerGPU": "24.05",
     # the time that slurmd waits for systemd to create its scope. cgroup.conf(5)
@@ -67,8 +69,6 @@ SINCE: Mapping[Ability, str] = {
     "AutoDetect=nvidia": "24.11",
     # the open connections of slurmctld, 150 by default. RN 24.11
     "conmgr_max_connections": "24.11",
-    # the database and the state of three older releases are read, not only of two. RN of 24.05 and 24.11
-    "takes over from three releases": "24.11",
     # the new name of JobContainerType; its value namespace/tmpfs replaces job_container/tmpfs. slurm.conf(5)
     "NamespaceType": "25.11",
 }
@@ -90,9 +90,9 @@ def has(release: str, ability: Ability) -> bool:
     return within(release, SINCE[ability], "")
 
 
-def first_supported(ability: Ability) -> Supported:
-    """Return the oldest supported release that has an ability, for messages that advise it."""
-    return next(release for release in SUPPORTED if has(release, ability))
+def first_tested(ability: Ability) -> Tested:
+    """Return the oldest rehearsed release that has an ability, for messages that advise it."""
+    return next(release for release in TESTED if has(release, ability))
 
 
 def cgroup_plugin(release: str) -> str:
@@ -105,9 +105,3 @@ def namespace_plugin(release: str) -> tuple[str, str]:
     if has(release, "NamespaceType"):
         return "NamespaceType", "namespace/tmpfs"
     return "JobContainerType", "job_container/tmpfs"
-
-
-def takes_over_from(release: str) -> tuple[str, ...]:
-    """Return the releases whose database and state a release reads, oldest first."""
-    older = [known for known in RELEASES if number(known) < number(release)]
-    return tuple(older[-3 if has(release, "takes over from three releases") else -2 :])

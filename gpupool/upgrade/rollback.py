@@ -9,7 +9,7 @@ from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.remote.controller import Controller, RefusedError
 from gpupool.run.runner import DeployRunner
-from gpupool.slurm.releases import SUPPORTED, Supported
+from gpupool.slurm.releases import KNOWN, Known
 from gpupool.upgrade import steps
 
 AGAIN = "fix it, then run the same command again"
@@ -57,8 +57,8 @@ class Rollback:
         return None if release in ("", self._cluster.slurm.version) else self._former(release)
 
     def _former(self, release: str) -> Cluster:
-        known = release in SUPPORTED
-        return of_version(self._cluster, cast(Supported, release)) if known else self._cluster
+        known = release in KNOWN
+        return of_version(self._cluster, cast(Known, release)) if known else self._cluster
 
     def release(self) -> str:
         """Return the release of the installed slurmdbd; "" if there is none."""

@@ -11,7 +11,7 @@ from gpupool.engine.current import cluster_and_node
 from gpupool.operations import files, restore, service, slurm_upgrade
 from gpupool.operations.together import barrier
 from gpupool.roles import database as roles_database
-from gpupool.slurm.releases import takes_over_from
+from gpupool.slurm.upgrades import takes_over_from
 from gpupool.upgrade.order import FETCH, TIDY, daemons
 
 

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import get_args
 
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 
 from .forms import FORMS, form
 from .invariants import Invariants
@@ -42,7 +42,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--case", type=int, action="append", metavar="N", help="only the case of this number")
     parser.add_argument("--jobs", type=int, default=2000, help="how many; with --legal, tasks of arrays count (2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the choices (1)")
-    parser.add_argument("--release", choices=get_args(Supported), default="24.11", help="of Slurm (24.11)")
+    parser.add_argument("--release", choices=get_args(Tested), default="24.11", help="of Slurm (24.11)")
     parser.add_argument("--without", choices=("plugin", "guard", "both"), help="what the cluster does not have")
     parser.add_argument("--plugin", metavar="COMMIT", help="the submit plugin is that of this commit")
     parser.add_argument("--legal", action="store_true", help="legal jobs only: none may be refused, held or ended")

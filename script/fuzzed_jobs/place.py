@@ -14,7 +14,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.arbiter import SETTINGS, UNIT
 from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 
 from .cases import Cases
 from .inside import NOTIFIED
@@ -42,7 +42,7 @@ END"""
 class Place:
     """The twin of a run: its release, the commit of its plugin, and what is left out (`plugin`, `guard`)."""
 
-    version: Supported = "24.11"
+    version: Tested = "24.11"
     without: frozenset[str] = frozenset()
     plugin: str | None = None
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.twin import image as twin
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 from gpupool.testbed import apt, dockerd, image
 from gpupool.testbed.vm import image as vm_image
 
@@ -36,7 +36,7 @@ def _chromium() -> None:
         raise GpupoolError(f"the rehearsal's report is tested in a browser: {why}")
 
 
-def _twin(version: Supported) -> None:
+def _twin(version: Tested) -> None:
     twin.ensure(version, tell)
 
 

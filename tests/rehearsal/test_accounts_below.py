@@ -6,7 +6,7 @@ import pytest
 from inventories import SMALL, changed
 
 from gpupool.rehearsal.twin import Ask, Refusal, Twin, compiled, of_version
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 
 SAID = (
     ("users:\n", "  - {name: guests, kind: group, limits: {group: {gpu: 0}}}\n"
@@ -18,7 +18,7 @@ SAID = (
 
 @pytest.mark.parametrize(("version", "holds_below"), [("22.05", False), ("24.11", True)])
 def test_the_access_of_an_account_applies_below_it_from_24_11_on(
-    apart: None, tmp_path: Path, version: Supported, holds_below: bool
+    apart: None, tmp_path: Path, version: Tested, holds_below: bool
 ) -> None:
     cluster = of_version(changed(SMALL, tmp_path, *SAID), version)
     with Twin.start(cluster, compiled(cluster), version) as twin:

@@ -11,7 +11,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm import arbiter
 from gpupool.compile.slurm.floor import memory
 from gpupool.rehearsal.twin import Ask, Refusal, Twin, compiled, of_version
-from gpupool.slurm.releases import SUPPORTED, Supported
+from gpupool.slurm.releases import TESTED, Tested
 
 NO_RULE = """
 function slurm_job_submit() return slurm.SUCCESS end
@@ -33,17 +33,17 @@ CHANGES = (
 )
 
 
-def _cluster(folder: pytest.TempPathFactory, version: Supported) -> Cluster:
+def _cluster(folder: pytest.TempPathFactory, version: Tested) -> Cluster:
     return of_version(changed(SMALL, folder.mktemp("floor"), *CHANGES), version)
 
 
-@pytest.fixture(scope="module", params=SUPPORTED)
+@pytest.fixture(scope="module", params=TESTED)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(_cluster(tmp_path_factory, request.param), version=request.param) as twin:
         yield twin
 
 
-@pytest.fixture(scope="module", params=SUPPORTED)
+@pytest.fixture(scope="module", params=TESTED)
 def open_door(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     """A twin whose submit plugin refuses nothing, and without the guard."""
     cluster = _cluster(tmp_path_factory, request.param)

@@ -7,7 +7,7 @@ from inventories import SMALL, changed
 from pace import until
 
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin
-from gpupool.slurm.releases import SUPPORTED
+from gpupool.slurm.releases import TESTED
 
 LIMIT = "{mem: 100G}"  # a node has 512G
 ACCOUNTS = f"""contributed_gpus: 3, limits: {{group: {LIMIT}}}}}
@@ -45,7 +45,7 @@ PLACES = {
 }
 
 
-@pytest.fixture(scope="module", params=SUPPORTED)
+@pytest.fixture(scope="module", params=TESTED)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("memory"), *CHANGES), version=request.param) as twin:
         yield twin

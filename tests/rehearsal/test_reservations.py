@@ -12,7 +12,7 @@ from gpupool.compile.slurm.reservations import reservations
 from gpupool.facts.reservations import ReservationsState, ask_text, read
 from gpupool.operations.reservations import Difference, difference
 from gpupool.rehearsal.twin import HOLD, Ask, Twin
-from gpupool.slurm.releases import SUPPORTED
+from gpupool.slurm.releases import TESTED
 from gpupool.wanted import Reservation
 
 SAID = (
@@ -33,7 +33,7 @@ SAID = (
 )
 
 
-@pytest.fixture(scope="module", params=SUPPORTED)
+@pytest.fixture(scope="module", params=TESTED)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("reserved"), *SAID), version=request.param) as twin:
         yield twin

@@ -9,7 +9,7 @@ from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import Rehearsal, rehearse
 from gpupool.rehearsal.scenarios.promises import promises
 from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 Fault = Callable[[Compiled], Compiled]
@@ -19,7 +19,7 @@ def tried(
     name: str,
     *,
     fault: Fault | None = None,
-    version: Supported | None = None,
+    version: Tested | None = None,
     without: Collection[str] = (),
     only: Collection[str] = (),
 ) -> Rehearsal:

@@ -32,6 +32,7 @@ from gpupool.cluster.checks import (
     policy,
     preemption,
     priority,
+    release,
     reservations,
     room,
     selectors,
@@ -100,6 +101,7 @@ _OTHERS = (
     jobs,
     elastic,
     backup,
+    release,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

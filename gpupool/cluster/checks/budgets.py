@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Account
-from gpupool.slurm.releases import first_supported, has
+from gpupool.slurm.releases import first_tested, has
 
 
 def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
@@ -20,7 +20,7 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
             yield Complaint(here, "is defined twice: limits.group_minutes.billing is the same limit", "keep one")
         if not has(site.inventory.slurm.version, "sshare --json"):
             message = f"Slurm {site.inventory.slurm.version} cannot report how much of a budget is used"
-            yield Complaint(here, message, f"use slurm.version {first_supported('sshare --json')} or later")
+            yield Complaint(here, message, f"use slurm.version {first_tested('sshare --json')} or later")
     for path, partition in site.partitions() if any(_budgets(site)) else ():
         if partition.max_time is None:
             message = "a job without a time limit has no price, so under a budget it could never start"

@@ -7,7 +7,7 @@ from gpupool.cluster.resolve.places import export_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.units import format_duration
-from gpupool.slurm.releases import first_supported, has
+from gpupool.slurm.releases import first_tested, has
 from gpupool.unix import within
 
 #: Variables on whose values shells, Slurm's commands and CUDA rely.
@@ -59,7 +59,7 @@ def ensure_private_tmp_is_separate(site: Site) -> Iterator[Complaint]:
         return
     if not has(inventory.slurm.version, "Shared of job_container.conf"):
         message = f"with Slurm {inventory.slurm.version} jobs would not see mounts that are made after their start"
-        yield Complaint(path, message, f"use {first_supported('Shared of job_container.conf')} or later, or remove it")
+        yield Complaint(path, message, f"use {first_tested('Shared of job_container.conf')} or later, or remove it")
     if is_the_systems(top, whole=True):
         yield Complaint(path, f"{top} cannot be used for this", "choose another directory, such as /local/jobs")
     elif key := export_of(site, top):

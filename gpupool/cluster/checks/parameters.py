@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.slurm.keys.limits import parse
 from gpupool.slurm.keys.tables import Key, Own, keys, own
-from gpupool.slurm.releases import SUPPORTED, number
+from gpupool.slurm.releases import KNOWN, number
 
 #: The file or entity of each table, for messages.
 _FILES = {
@@ -171,7 +171,7 @@ def _kept(here: Path, name: str, key: Own) -> Complaint:
 
 def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -> Complaint:
     if key is not None:
-        knowing = [release for release in SUPPORTED if key.known_in(release)]
+        knowing = [release for release in KNOWN if key.known_in(release)]
         span = f"until {knowing[-1]}" if number(knowing[-1]) < number(version) else f"from {knowing[0]} on"
         return Complaint(here, f"Slurm {version} does not know {key.name}: it exists {span}", "remove it")
     near = misspelt(name, [key.name for key in keys(table).values() if key.known_in(version)])

@@ -10,7 +10,7 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.units import format_duration
-from gpupool.slurm.releases import first_supported, has
+from gpupool.slurm.releases import first_tested, has
 
 _OWN = "gpupool_"  # prefix of reservations that `maintain` and `onboard` create
 _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
@@ -75,7 +75,7 @@ def ensure_reservations_can_be_created(site: Site) -> Iterator[Complaint]:
         elif named != ["nodes"] and not reservation.partition:
             yield Complaint(path, f"{reservation.name} needs a partition for its {named[0]}", "set partition")
         if (reservation.gpu or reservation.gpus) and not has(site.inventory.slurm.version, "reservations of gres"):
-            needed = first_supported("reservations of gres")
+            needed = first_tested("reservations of gres")
             message = f"Slurm {site.inventory.slurm.version} can only reserve whole nodes; GPUs need {needed} or later"
             yield Complaint((*path, named[-1]), message, "set nodes, or node_count")
         if not (reservation.accounts or reservation.users or reservation.maintenance):

@@ -8,7 +8,7 @@ from gpupool.cluster.resolve.ownership import Owner
 from gpupool.cluster.resolve.room import beside_the_last_gpu, needs_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
-from gpupool.slurm.releases import first_supported, has
+from gpupool.slurm.releases import first_tested, has
 
 
 def ensure_kept_cpus_exist(site: Site) -> Iterator[Complaint]:
@@ -19,7 +19,7 @@ def ensure_kept_cpus_exist(site: Site) -> Iterator[Complaint]:
         kept = shape.cpus_kept_per_gpu
         if kept and not has(version, "RestrictedCoresPerGPU"):
             message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
-            yield Complaint(path, message, f"use {first_supported('RestrictedCoresPerGPU')} or later", "warning")
+            yield Complaint(path, message, f"use {first_tested('RestrictedCoresPerGPU')} or later", "warning")
         elif kept * gpus > shape.job_cpus:
             available = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
             yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {available}")

@@ -20,7 +20,7 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
-from gpupool.slurm.releases import DEFAULT, Supported
+from gpupool.slurm.releases import DEFAULT, Known
 
 _MAX_JOB_COUNT = 10_000  # slurmctld's default, slurm.conf(5)
 # a shell, Lua and a terminal read these characters literally
@@ -68,7 +68,10 @@ class Backup(Entry):
 class Slurm(SourcedEntry):
     """The Slurm daemons and their state."""
 
-    version: Supported = Field(DEFAULT, description="The version that the nodes' distribution ships.")
+    version: Known = Field(
+        DEFAULT,
+        description="The release on all nodes; the distribution or a repository of the site has it.",
+    )
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",
         description="State directory of slurmctld; with several controllers, on a mount they share.",

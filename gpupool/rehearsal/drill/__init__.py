@@ -20,7 +20,7 @@ from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import differences, place_of
 from gpupool.remote.nodes import Nodes
 from gpupool.shell import shell_file, values
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Known
 from gpupool.target import Target
 from gpupool.testbed import dockerd
 
@@ -31,7 +31,7 @@ _SAVED = 10  # seconds within which slurmctld has saved a new job
 _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
 
 
-def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored:
+def run(target: Target, backup: str, version: Known, tell: Tell) -> Restored:
     """Restore the newest backups on a twin with a version of Slurm, and return their comparison with the cluster."""
     cluster = of_version(target.cluster, version)
     with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as name, Nodes.of(target) as nodes:
@@ -79,7 +79,7 @@ def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
 @contextmanager
 def restored(cluster: Cluster, database: Path, state: Path | None, tell: Tell) -> Iterator[Twin]:
     """Yield a twin whose slurmdbd runs with a backup; slurmctld and the nodes are not started."""
-    version = cluster.slurm.version
+    version = image.runnable(cluster.slurm.version)
     place = place_of(cluster, version)
     files = applied(compiled(cluster).files, differences(place))
     dockerd.ensure()

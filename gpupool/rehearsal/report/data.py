@@ -29,6 +29,7 @@ class Rehearsed:
     `grace` is the longest grace time of a preempted job on the cluster, `waits` the times that owners' jobs waited on
     the twin beyond the grace time, both in seconds.
     `suspended` are texts on what is out of service on the real cluster, and which promises this suspends.
+    `configured` is slurm.version of the inventory.
     """
 
     cluster: str
@@ -45,11 +46,17 @@ class Rehearsed:
     grace: int = 0
     waits: Sequence[float] = ()
     suspended: Sequence[str] = ()
+    configured: str = ""
 
     @property
     def counts(self) -> dict[Outcome, int]:
         """Return the number of findings for each of the four outcomes."""
         return {outcome: sum(finding.outcome == outcome for finding in self.findings) for outcome in OUTCOMES}
+
+    @property
+    def not_rehearsed_with(self) -> str | None:
+        """Return the release of Slurm that the cluster will run, if it is another one."""
+        return self.configured if self.configured not in ("", self.version) else None
 
     @property
     def worst(self) -> Outcome:
@@ -63,6 +70,7 @@ class Rehearsed:
             "cluster": self.cluster,
             "change": self.change,
             "slurm": self.version,
+            "not_rehearsed_with": self.not_rehearsed_with,
             "made": self.made.isoformat(timespec="seconds"),
             "seconds": round(self.seconds, 1),
             "nodes": self.nodes,

@@ -25,8 +25,12 @@ def show(screen: Screen, rehearsed: Rehearsed) -> None:
                 _aloud(screen, finding)
     screen.print(_counts(rehearsed), end=" ")
     screen.print(f"({words_for(rehearsed.seconds)})", style="dim")
+    other = rehearsed.not_rehearsed_with
     screen.print(
-        styled(f"{verdict(rehearsed.counts)}: {rehearsed.cluster}, Slurm {rehearsed.version}"),
+        styled(
+            f"{verdict(rehearsed.counts)}: {rehearsed.cluster}, Slurm {rehearsed.version}"
+            + (f" (not rehearsed with slurm.version, which is {other})" if other else "")
+        ),
         style=_STYLES[rehearsed.worst],
     )
 

@@ -19,7 +19,7 @@ from gpupool.rehearsal.twin.differences import applied, unnamed
 from gpupool.rehearsal.twin.differences.table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal, Result
 from gpupool.rehearsal.twin.shell import Shell
-from gpupool.slurm.releases import Supported
+from gpupool.slurm.releases import Tested
 from gpupool.testbed import docker, dockerd
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "cannot", "compiled", "of_version"]
@@ -42,7 +42,7 @@ class Twin:
     """
 
     cluster: Cluster
-    version: Supported
+    version: Tested
     name: str
     times: dict[str, int] = field(default_factory=dict)
     _paces: list[tuple[float, float]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Twin:
         cls,
         cluster: Cluster,
         wanted: Compiled | None = None,
-        version: Supported | None = None,
+        version: Tested | None = None,
         *,
         tell: Tell = lambda _: None,
         keep: bool = False,
@@ -64,19 +64,19 @@ class Twin:
 
         By default, `version` is the inventory's, and `wanted` is `compiled(of_version(cluster, version))`.
         """
-        version = version or cluster.slurm.version
-        cluster = of_version(cluster, version)
+        runs = version or image.runnable(cluster.slurm.version)
+        cluster = of_version(cluster, runs)
         wanted = wanted or compiled(cluster)
         entities = short_graces(wanted.entities)
-        place = place_of(cluster, version)
+        place = place_of(cluster, runs)
         table = differences(place)
         files = applied(wanted.files, table)
         dockerd.ensure()
         for orphan in container.remove_orphans():
             tell(f"removed {orphan}: the process that started it has ended")
-        tag = image.ensure(version, tell)
+        tag = image.ensure(runs, tell)
         state = cluster.slurm.state
-        twin = cls(cluster, version, container.run(tag, place, cluster.name, state=state, keep=keep))
+        twin = cls(cluster, runs, container.run(tag, place, cluster.name, state=state, keep=keep))
         try:
             twin.do(boot.tree(cluster, files, place), "files")
             tell("munge, MariaDB, slurmdbd")

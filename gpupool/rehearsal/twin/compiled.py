@@ -7,7 +7,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
-from gpupool.slurm.releases import SINCE, Supported, has
+from gpupool.slurm.releases import SINCE, Known, has
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def compiled(cluster: Cluster) -> Compiled:
     return Compiled(files, entities(cluster))
 
 
-def of_version(cluster: Cluster, version: Supported) -> Cluster:
+def of_version(cluster: Cluster, version: Known) -> Cluster:
     """Return the cluster with another version of Slurm, without settings that this version lacks."""
     if cluster.slurm.version == version:
         return cluster

@@ -3,12 +3,22 @@
 from collections.abc import Callable
 
 from gpupool.distributions.tables import shipping
-from gpupool.slurm.releases import Supported
+from gpupool.errors import UsageError
+from gpupool.slurm.releases import TESTED, Known, Tested
 from gpupool.testbed import image
 
 _PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurmctld", "slurmd", "slurmdbd"})
 
 
-def ensure(version: Supported, tell: Callable[[str], None]) -> str:
+def runnable(version: Known) -> Tested:
+    """Return a release that a twin can run; UsageError if no distribution has packages of it."""
+    for tested in TESTED:
+        if tested == version:
+            return tested
+    known = ", ".join(TESTED)
+    raise UsageError(f"a twin cannot run Slurm {version}: no distribution that gpupool knows ships it, only {known}")
+
+
+def ensure(version: Tested, tell: Callable[[str], None]) -> str:
     """Return the image for a Slurm version; build it if it is missing, which takes a minute or two."""
     return image.ensure(shipping(version)[0], [_PACKAGES], tell)[_PACKAGES]

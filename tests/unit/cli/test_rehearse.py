@@ -215,6 +215,19 @@ def test_another_release_than_the_three_is_refused(stage: Stage, gpupool: Callab
     assert stage.started == []
 
 
+def test_a_release_that_no_twin_can_run_needs_another_and_the_report_names_it(
+    stage: Stage, gpupool: Callable[..., Any], tmp_path: Path
+) -> None:
+    change = tmp_path / "between.yml"
+    change.write_text("slurm: {version: '25.11'}\n")
+    done = gpupool("rehearse", SKYNET, "--with", change)
+    assert (done.code, stage.started) == (2, [])
+    assert "a twin cannot run Slurm 25.11: no distribution that gpupool knows ships it, only 22.05, 24.11" in done.err
+    done = gpupool("rehearse", SKYNET, "--with", change, "--slurm", "26.05", "--json")
+    assert (done.code, stage.started[0]["version"]) == (0, "26.05")
+    assert json.loads(done.out)["not_rehearsed_with"] == "25.11"
+
+
 def test_a_broken_inventory_prints_the_complaints_of_check(stage: Stage, gpupool: Callable[..., Any]) -> None:
     broken = Path(__file__).parents[1] / "cluster" / "broken" / "typo_key"
     done = gpupool("rehearse", broken)

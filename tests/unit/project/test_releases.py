@@ -1,4 +1,4 @@
-"""Releases of Slurm are in one table, and gpupool/slurm imports only itself and the standard library."""
+"""Releases of Slurm are in three tables, and gpupool/slurm imports only itself and the standard library."""
 
 import ast
 import re
@@ -10,7 +10,8 @@ import pytest
 from sources import tree
 
 ROOT = Path(__file__).parents[3]
-TABLE = ROOT / "gpupool/slurm/releases.py"
+#: Releases, their abilities, the steps of upgrades, and the end of support.
+TABLES = [ROOT / f"gpupool/slurm/{name}.py" for name in ("releases", "upgrades", "support")]
 #: Slurm's releases come in these months.
 _RELEASE = re.compile(r"(?<![\d.])2\d\.(?:02|05|08|11)(?!\d)")
 
@@ -28,11 +29,11 @@ def modules(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-def test_only_the_table_names_releases_of_slurm() -> None:
-    named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path != TABLE
+def test_only_the_tables_name_releases_of_slurm() -> None:
+    named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path not in TABLES
              for line in literals(tree(path))]  # fmt: skip
     assert named == []
-    assert list(literals(tree(TABLE)))
+    assert all(list(literals(tree(table))) for table in TABLES)
 
 
 @pytest.mark.parametrize(

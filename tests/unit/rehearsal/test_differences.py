@@ -16,7 +16,7 @@ from gpupool.rehearsal.twin.compiled import Compiled, cannot, compiled, of_versi
 from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
 from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
 from gpupool.rehearsal.twin.differences.text import changed, masked
-from gpupool.slurm.releases import SUPPORTED, Supported
+from gpupool.slurm.releases import TESTED, Tested
 
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 CONF = "/etc/slurm/slurm.conf"
@@ -37,7 +37,7 @@ def _cluster(name: str) -> Cluster:
     return cluster_at(INVENTORY / name)
 
 
-def _made(name: str, version: Supported = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:
+def _made(name: str, version: Tested = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:
     cluster = of_version(_cluster(name), version)
     return compiled(cluster), differences(place_of(cluster, version))
 
@@ -46,9 +46,9 @@ def _lines(files: dict[str, str], key: str) -> list[str]:
     return [line for line in files[CONF].splitlines() if line.startswith(f"{key}=")]
 
 
-@pytest.mark.parametrize("version", SUPPORTED)
+@pytest.mark.parametrize("version", TESTED)
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_the_table_has_every_difference(name: str, version: Supported) -> None:
+def test_the_table_has_every_difference(name: str, version: Tested) -> None:
     production, table = _made(name, version)
     twin = applied(production.files, table)
     assert unnamed(production.files, twin, table) == []

@@ -160,7 +160,7 @@ def test_the_document_is_valid_and_complete_json() -> None:
     assert list(document["findings"][0]) == keys
     assert document["findings"][0]["words"] == rehearsed.findings[0].text
     assert len(document["moments"]) == len(rehearsed.moments)
-    assert document["slurm"] == "24.11"
+    assert (document["slurm"], document["not_rehearsed_with"]) == ("24.11", None)
     assert document["moments"][8]["owned"]["kira-lab"] == 33
 
 

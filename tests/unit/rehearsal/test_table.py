@@ -46,6 +46,13 @@ def test_in_a_pipe_every_promise_is_a_complete_line() -> None:
         assert all(part in line for part in (finding.promise, finding.text, finding.tried, finding.happened))
 
 
+def test_another_release_than_the_inventorys_is_named() -> None:
+    (*_, last) = _plain(_shown(replace(rehearsal(), configured="25.11"), terminal=False))
+    assert last.endswith("skynet, Slurm 24.11 (not rehearsed with slurm.version, which is 25.11)")
+    (*_, last) = _plain(_shown(replace(rehearsal(), configured="24.11"), terminal=False))
+    assert last.endswith("skynet, Slurm 24.11")
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_void_and_broken_promises_are_printed_in_full_at_the_end(terminal: bool) -> None:
     rehearsed = rehearsal(broken=True)

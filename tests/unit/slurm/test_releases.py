@@ -11,27 +11,28 @@ from gpupool.distributions.tables import shipping
 from gpupool.slurm.keys.tables import keys, rows
 from gpupool.slurm.releases import (
     DEFAULT,
+    KNOWN,
     RELEASES,
     SINCE,
-    SUPPORTED,
+    TESTED,
     Ability,
     cgroup_plugin,
-    first_supported,
+    first_tested,
     has,
     namespace_plugin,
     number,
-    takes_over_from,
     within,
 )
 
 KEY_TABLES = ("slurm_conf", "node", "partition", "cgroup", "slurmdbd", "qos", "association", "qos_flag")
 
 
-def test_releases_are_in_order_and_include_the_supported_ones() -> None:
+def test_releases_are_in_order_and_include_the_known_and_the_tested_ones() -> None:
     assert sorted(RELEASES, key=number) == list(RELEASES)
-    assert sorted(SUPPORTED, key=number) == list(SUPPORTED)
-    assert set(SUPPORTED) <= set(RELEASES)
-    assert all(shipping(release) for release in SUPPORTED)
+    assert sorted(TESTED, key=number) == list(TESTED)
+    assert list(KNOWN) == list(RELEASES[-len(KNOWN) :])
+    assert set(TESTED) <= set(KNOWN)
+    assert all(shipping(release) for release in TESTED)
 
 
 def test_releases_compare_by_year_and_month() -> None:
@@ -81,42 +82,18 @@ def test_an_ability_that_is_a_key_is_as_old_as_the_key(ability: Ability, table: 
     assert keys(table)[ability.lower()].since == SINCE[ability]
 
 
-def test_advice_names_a_release_that_an_inventory_may_have() -> None:
-    assert {first_supported(ability) for ability in SINCE} <= set(SUPPORTED)
-    assert SINCE["NamespaceType"] not in SUPPORTED
-    assert first_supported("NamespaceType") == SUPPORTED[-1]
+def test_advice_names_a_release_that_tests_run() -> None:
+    assert {first_tested(ability) for ability in SINCE} <= set(TESTED)
+    assert SINCE["NamespaceType"] not in TESTED
+    assert first_tested("NamespaceType") == TESTED[-1]
 
 
-def test_an_inventory_may_name_the_supported_releases() -> None:
+def test_an_inventory_may_name_the_known_releases() -> None:
     field = Slurm.model_json_schema()["properties"]["version"]
-    assert field["enum"] == list(SUPPORTED)
+    assert field["enum"] == list(KNOWN)
     assert field["default"] == DEFAULT
 
 
 def test_the_commented_inventory_names_them_with_their_suites() -> None:
     text = (Path(__file__).parents[3] / "inventory/example/partitions.yml").read_text()
-    assert ", ".join(f"{release} ({' or '.join(shipping(release))})" for release in SUPPORTED) in text
-
-
-# By Slurm's RELEASE_NOTES; from 25.05 on by SLURM_MIN_PROTOCOL_VERSION of its source.
-@pytest.mark.parametrize(
-    ("release", "older"),
-    [
-        ("26.05", ("24.11", "25.05", "25.11")),
-        ("25.05", ("23.11", "24.05", "24.11")),
-        ("24.11", ("23.02", "23.11", "24.05")),
-        ("24.05", ("23.02", "23.11")),
-        ("23.11", ("22.05", "23.02")),
-        ("22.05", ("21.08",)),
-        ("21.08", ()),
-    ],
-)
-def test_a_release_upgrades_from_the_releases_before_it(release: str, older: tuple[str, ...]) -> None:
-    assert takes_over_from(release) == older
-
-
-@pytest.mark.parametrize("older", RELEASES)
-def test_a_release_between_two_upgrades_from_the_older_too(older: str) -> None:
-    made = takes_over_from(after(older))
-    assert made[-1] == older
-    assert len(made) <= (3 if has(older, "takes over from three releases") else 2)
+    assert ", ".join(f"{release} ({' or '.join(shipping(release))})" for release in TESTED) in text

@@ -14,7 +14,7 @@ from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
 from gpupool.slurm.hostlists import expand, fold
-from gpupool.slurm.releases import Supported, cgroup_plugin, has
+from gpupool.slurm.releases import Tested, cgroup_plugin, has
 
 GRACE = 2  # maximum grace time in seconds
 CRED_EXPIRE = 5  # seconds; a requeued job waits one second more
@@ -46,11 +46,11 @@ class Place:
 
     host: str
     ports: Mapping[str, int]
-    version: Supported
+    version: Tested
     gpus: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def place_of(cluster: Cluster, version: Supported) -> Place:
+def place_of(cluster: Cluster, version: Tested) -> Place:
     """Return the properties of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
     return Place(

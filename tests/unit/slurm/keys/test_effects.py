@@ -4,7 +4,7 @@ import pytest
 
 from gpupool.slurm.keys.effects import at_start, changed, effect, joined
 from gpupool.slurm.keys.tables import keys, rows
-from gpupool.slurm.releases import SUPPORTED, within
+from gpupool.slurm.releases import TESTED, within
 
 OLD = """# a comment
 ClusterName=c
@@ -20,7 +20,7 @@ def effects_of(old: str, new: str, version: str = "24.11", text: str = OLD, file
     return {str(place): effect for place, effect in changed(file, text, text.replace(old, new), version).items()}
 
 
-@pytest.mark.parametrize("version", SUPPORTED)
+@pytest.mark.parametrize("version", TESTED)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -90,7 +90,7 @@ def test_slurmd_restarts_for_keys_that_it_reads_only_at_its_start() -> None:
     assert "CPUs of node gpu-2" in {str(place) for place in at_start("slurm.conf", OLD, "22.05", "slurmd")}
 
 
-@pytest.mark.parametrize("version", SUPPORTED)
+@pytest.mark.parametrize("version", TESTED)
 def test_each_row_has_a_key_that_slurm_knows_and_a_source(version: str) -> None:
     tables = {
         ("slurm.conf", "global"): "slurm_conf",

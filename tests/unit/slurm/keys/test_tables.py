@@ -3,7 +3,7 @@
 import pytest
 
 from gpupool.slurm.keys.tables import keys, rows
-from gpupool.slurm.releases import RELEASES, SUPPORTED, number, within
+from gpupool.slurm.releases import KNOWN, RELEASES, number, within
 
 TABLES = ("slurm_conf", "partition", "node", "cgroup", "slurmdbd", "qos", "association", "qos_flag")
 
@@ -15,11 +15,11 @@ def test_a_table_has_each_key_once(table: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_key_has_known_releases_and_is_known_to_a_supported_one(table: str) -> None:
+def test_a_key_has_known_releases_and_is_known_to_an_inventory(table: str) -> None:
     for key in keys(table).values():
         assert {key.since, key.before} <= {"", *RELEASES}, key
         assert not key.since or not key.before or number(key.since) < number(key.before), key
-        assert any(key.known_in(release) for release in SUPPORTED), key
+        assert any(key.known_in(release) for release in KNOWN), key
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -35,12 +35,13 @@ def test_a_changed_key_has_one_effect_in_each_release(release: str) -> None:
 @pytest.mark.parametrize(
     ("table", "key", "knowing"),
     [
-        ("slurm_conf", "SlurmctldPlugstack", RELEASES[:2]),
-        ("slurm_conf", "PreemptParameters", RELEASES[2:]),
-        ("cgroup", "ConstrainKmemSpace", RELEASES[:3]),
-        ("qos_flag", "Relative", RELEASES[3:]),
-        ("slurm_conf", "PowerPlugin", RELEASES[:4]),
-        ("partition", "Topology", RELEASES[6:]),
+        ("slurm_conf", "SlurmctldPlugstack", RELEASES[:3]),
+        ("cgroup", "RootOwnedCgroups", ("23.02",)),
+        ("slurm_conf", "PreemptParameters", RELEASES[3:]),
+        ("cgroup", "ConstrainKmemSpace", RELEASES[:4]),
+        ("qos_flag", "Relative", RELEASES[4:]),
+        ("slurm_conf", "PowerPlugin", RELEASES[:5]),
+        ("partition", "Topology", RELEASES[7:]),
         ("slurm_conf", "ClusterName", RELEASES),
     ],
 )

@@ -1,0 +1,32 @@
+"""Check the release of Slurm: tests run it, and somebody fixes its security holes."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.site import Site
+from gpupool.distributions.tables import distribution
+from gpupool.slurm.releases import TESTED
+from gpupool.slurm.support import SOURCE, UNTIL, has_ended
+
+_VERSION: Path = ("slurm", "version")
+
+
+def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
+    """Warn of a release that no test of gpupool runs, and that `rehearse` cannot run."""
+    version = site.inventory.slurm.version
+    if version not in TESTED:
+        message = f"gpupool is not rehearsed with Slurm {version}: it knows the keys, but no test runs it"
+        hint = f"for example `gpupool rehearse --slurm {TESTED[-1]}` tries the inventory with another release"
+        yield Complaint(_VERSION, message, hint, "warning")
+
+
+def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:
+    """Warn of a release past SchedMD's support, unless the distribution ships it and so maintains it."""
+    version, today = site.inventory.slurm.version, date.today()
+    if has_ended(version, today) and distribution(site.inventory.software.debian).slurm != version:
+        message = f"SchedMD's support of Slurm {version} ended in {date(*UNTIL[version], 1):%B %Y} ({SOURCE})"
+        current = [release for release in UNTIL if not has_ended(release, today)]
+        hint = f"supported are {listed(current)}" if current else None
+        yield Complaint(_VERSION, message, hint, "warning")
