@@ -9,9 +9,9 @@ _DEFAULT, _MOST = 1440, 43_200  # minutes; slurm.conf(5), SchedulerParameters, b
 def window(cluster: Cluster) -> str | None:
     """Return bf_window in minutes with bf_resolution in seconds; None where Slurm's default of one day is enough.
 
-    slurm.conf(5) advises a window at least as long as the longest time limit, because jobs could otherwise starve, and a
-    resolution that grows with it: backfill then has as many steps as by default, each of which is 1/1440 of the window.
-    A partition without a time limit does not count, and a `bf_window` of the inventory replaces both.
+    slurm.conf(5) advises a window at least as long as the longest time limit, because jobs could otherwise starve, and
+    a resolution that grows with it: backfill then has as many steps as by default, each of which is 1/1440 of the
+    window. A partition without a time limit does not count, and a `bf_window` of the inventory replaces both.
     """
     limits = [partition.entry.max_time for partition in cluster.partitions.values()]
     longest = max((minutes(limit) for limit in limits if limit), default=0)
