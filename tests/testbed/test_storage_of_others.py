@@ -1,5 +1,6 @@
 """Storage of other servers on live nodes: it stays mounted, and a node without it is noticed."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -37,6 +38,9 @@ storage:
   user_spaces: [{path: "/weka/{account}/{user}", env: SCRATCH}]
   # all that is a minute old goes within two days
   purge: [{path: /weka, not_updated_for: 48h, every: 1h, warn_before: 2879m}]
+files:
+  - {source: banner.conf, path: /etc/ssh/sshd_config.d/50-banner.conf, where: ctl, reload: ssh}
+  - {source: getquota, path: /usr/local/bin/getquota, where: "@compute", mode: "0755"}
 testbed: {nodes: "ctl,gpu-[1-2]"}
 access: {keys: homes}
 """
@@ -48,6 +52,9 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     inventory = tmp_path_factory.mktemp("others") / "elsewhere"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
+    (inventory / "files").mkdir()
+    (inventory / "files" / "banner.conf").write_text("Banner /etc/issue.net\n")
+    (inventory / "files" / "getquota").write_text("#!/bin/sh\necho 5 of 10 TB\n")
     try:
         yield up(inventory, NETWORK)
     finally:
@@ -162,3 +169,20 @@ def test_no_home_is_created_below_a_missing_mount(testbed: Testbed) -> None:
     done = testbed.apply()
     assert done.returncode == 0, done.stdout
     assert testbed.out("gpu-2", "stat -c %U /home/eve") == "eve"
+
+
+def test_files_of_the_site_are_put_checked_and_removed(testbed: Testbed) -> None:
+    assert testbed.out("ctl", "srun -w gpu-2 getquota", user="ann") == "5 of 10 TB"
+    assert testbed.out("ctl", "sshd -T | grep ^banner; ls /usr/local/bin") == "banner /etc/issue.net"
+    banner, inventory = testbed.inventory / "files" / "banner.conf", testbed.inventory / "inventory.yml"
+    banner.write_text("Baner /etc/issue.net\n")
+    code, changes = testbed.plan("--limit", "ctl")
+    assert (code, "Bad configuration option: Baner" in str(changes)) == (1, True), changes
+    banner.write_text("Banner none\n")
+    inventory.write_text(re.sub(".*getquota.*\n", "", inventory.read_text()))
+    (testbed.inventory / "files" / "getquota").unlink()
+    done = testbed.apply()
+    assert done.returncode == 0, done.stdout
+    assert testbed.run("gpu-1", "test -e /usr/local/bin/getquota").returncode == 1
+    assert testbed.out("ctl", "sshd -T | grep ^banner") == "banner none"
+    assert testbed.plan() == (0, {})
