@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpupool import repository as kit
 from gpupool.cli import schema
 from gpupool.cli.screen import stdout
 from gpupool.errors import GpupoolError, UsageError
@@ -28,21 +29,32 @@ def command(
     full: Annotated[
         bool, typer.Option("--full", help="Write every key of the language, with comments, instead of a short start.")
     ] = False,
+    repository: Annotated[
+        bool,
+        typer.Option(
+            "--repository",
+            help="Write a whole repository, with README and CI for GitHub and GitLab; the inventory is a folder of it.",
+        ),
+    ] = False,
 ) -> None:
     """Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.
 
     Examples:
       gpupool init my-site
       gpupool init --full reference
+      gpupool init --repository our-cluster
     """
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise UsageError(f"{folder} exists and is not empty; name a new folder")
+    inventory = folder / kit.INVENTORY if repository else folder
     with _whole(folder):
-        _copy(FULL if full else SHORT, folder)
-        _show_editors(folder, schema.of_inventories())
-        if (promises := folder / "rehearsal").is_dir():
+        _copy(FULL if full else SHORT, inventory)
+        _show_editors(inventory, schema.of_inventories())
+        if (promises := inventory / "rehearsal").is_dir():
             _show_editors(promises, schema.of_promises())
-    stdout.print(f"created {folder}; edit it, then run: gpupool check {folder}")
+        if repository:
+            kit.write(folder)
+    stdout.print(f"created {folder}; edit it, then run: gpupool check {inventory}")
 
 
 @contextmanager

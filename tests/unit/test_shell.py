@@ -18,6 +18,8 @@ from gpupool.shell import shell_file, values
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
+#: The steps of CI in a site's repository; tests/unit/test_repository.py runs them.
+OF_REPOSITORIES = ROOT / "gpupool" / "repository"
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or ""
 #: A line that begins with a common command, ends in "; do" or "; then", or contains a variable or command substitution.
 SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then)\b|\$[\w({@#*?]")
@@ -76,7 +78,11 @@ def test_each_script_begins_with_its_task_and_is_valid_shell(path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SCRIPTS if OF_REPOSITORIES not in path.parents],
+    ids=lambda path: str(path.relative_to(ROOT / "gpupool")),
+)
 def test_each_script_is_sent_by_a_module(path: Path) -> None:
     beside = any(f'"{path.name}"' in module.read_text(encoding="utf-8") for module in path.parent.glob("*.py"))
     package = ".".join(path.parent.relative_to(ROOT).parts)
