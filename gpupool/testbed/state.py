@@ -51,10 +51,21 @@ def _root() -> Path:
     return Path(home) / "gpupool" / "testbeds"
 
 
+def _make(place: Path) -> None:
+    """Make a folder below `_root`; TestbedError with the way out if that is impossible, as in a read-only home."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise TestbedError(
+            f"{error.filename}: {error.strerror}: gpupool keeps testbeds there; "
+            "set XDG_STATE_HOME to a folder that you can write"
+        ) from None
+
+
 def note_tried(inventory: Path) -> None:
     """Record that someone wanted a testbed of this inventory; the record stays after `down`."""
     note = _note(inventory)
-    note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(note.parent)
     keys.write(note, f"{inventory.resolve()}\n")
 
 
@@ -131,7 +142,7 @@ def forget(testbed: str) -> None:
 def locked(testbed: str) -> Iterator[Path]:
     """Lock a testbed for one command that changes it, until its process ends; TestbedError if it is locked already."""
     place = folder(testbed)
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(place)
     # Not inside the folder, because `down` removes the folder.
     with place.with_name(f".{testbed}.lock").open("w") as lock:
         try:

@@ -114,6 +114,17 @@ def test_an_error_of_our_own_is_not_taken_for_a_missing_home(
         gpupool("check", SMALL)
 
 
+@pytest.mark.skipif(not Path("/sys/kernel").exists(), reason="needs a folder where even root creates none")
+def test_a_home_that_cannot_be_written_is_one_line_with_the_way_out(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/sys/kernel")
+    done = gpupool("testbed", "up", SMALL)
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith("/sys/kernel/gpupool")
+    assert "set XDG_STATE_HOME to a folder that you can write" in done.err
+
+
 def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
     log = tmp_path / "none" / "log"
     done = gpupool_alone('exec "$@"', "plan", SMALL, "--on", "nodes", "--log", log)
