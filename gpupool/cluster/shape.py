@@ -13,6 +13,8 @@ from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import in_words
 
+_MOUNT_ON = "@head,@compute"
+
 
 def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
     """Return the Inventory, or None and every complaint about its shape."""
@@ -23,10 +25,15 @@ def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def _whole(inventory: Inventory) -> Inventory:
-    """Return the inventory with defaults that depend on the number of entries.
+    """Return the inventory with defaults that depend on other entries.
 
     An only partition is the default one; if there is one entry of hardware, compute nodes without hardware get that.
+    Heads and compute nodes mount exports.
     """
+    storage = inventory.storage
+    if "mount_on" not in storage.model_fields_set and (storage.exports or storage.links or storage.spaces):
+        own_storage = storage.model_copy(update={"mount_on": _MOUNT_ON})
+        inventory = inventory.model_copy(update={"storage": own_storage})
     partitions, scheduler = inventory.partitions, inventory.scheduler
     if len(partitions) == 1 and not partitions[0].for_each and "default_partition" not in scheduler.model_fields_set:
         own = scheduler.model_copy(update={"default_partition": partitions[0].name})

@@ -212,7 +212,9 @@ class Storage(SourcedEntry):
     mount_root: AbsolutePath = Field(
         "/mnt", description="Exports are mounted at <mount_root>/<key> unless `at` is set."
     )
-    mount_on: Nodes | None = Field(None, description="Nodes that mount an export without mount_on; default: none.")
+    mount_on: Nodes | None = Field(
+        None, description='Nodes that mount an export without mount_on; default: "@head,@compute".'
+    )
     nfs_versions: tuple[Literal[3, 4], ...] = Field(
         (4,), min_length=1, description="NFS versions that the servers offer."
     )

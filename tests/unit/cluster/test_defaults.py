@@ -7,6 +7,7 @@ from inventories import SMALL, STORED, changed
 from jsonschema import Draft202012Validator
 
 from gpupool.cli.schema import of_inventories
+from gpupool.cluster.load import load
 from gpupool.cluster.shape import validated
 
 
@@ -24,6 +25,16 @@ def test_of_several_partitions_none_is_the_default_one(tmp_path: Path) -> None:
     more = "partitions:\n  - {name: more, nodes: '@compute', max_time: 1d}\n"
     cluster = changed(STORED, tmp_path / "own", ("default_partition: all, ", ""), ("partitions:\n", more))
     assert not any(partition.default for partition in cluster.partitions.values())
+
+
+def test_heads_and_compute_nodes_mount_exports(tmp_path: Path) -> None:
+    default = changed(STORED, tmp_path / "default", ('  mount_on: "@head,@compute"\n', ""))
+    written, head_only = (
+        load(STORED),
+        changed(STORED, tmp_path / "head", ('mount_on: "@head,@compute"', 'mount_on: "@head"')),
+    )
+    assert (default.mounts, default.links_on) == (written.mounts, written.links_on)
+    assert default.mounts != head_only.mounts
 
 
 def test_a_node_with_hardware_is_a_compute_node(tmp_path: Path) -> None:
