@@ -42,7 +42,7 @@ def install(cluster: Cluster, node: Node) -> None:
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
-        service.running(name="Time", unit="systemd-timesyncd")
+        service.running(name="Time", unit=distribution.of(cluster).units["time"])
 
 
 def try_files(cluster: Cluster, node: Node) -> None:

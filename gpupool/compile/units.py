@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_for
+from gpupool.compile import distribution, files_for
 from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.compile.system.directory import SETTINGS as SSSD_CONF
 from gpupool.compile.system.driver import DEVICES_UNIT
@@ -28,10 +28,11 @@ def timed(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def _units(cluster: Cluster, node: Node) -> Iterator[str]:
-    yield "ssh.service"
+    names = distribution.of(cluster).units
+    yield f"{names['ssh']}.service"
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
-        yield "systemd-timesyncd.service"
+        yield f"{names['time']}.service"
     paths = [file.path for file in files_for(cluster, node)]
     yield from (f"{_BY_FILE[path]}.service" for path in paths if path in _BY_FILE)
     own = {path.rpartition("/")[2] for path in paths if path.startswith(f"{UNITS}/") and path != DEVICES_UNIT}

@@ -11,6 +11,7 @@ from gpupool.tables import Version, read, version
 #: The purposes for which gpupool installs packages.
 Purpose = Literal[
     "base",
+    "time",
     "munge",
     "slurm commands",
     "slurmctld",
@@ -26,6 +27,7 @@ Purpose = Literal[
     "nfs server",
     "zfs",
     "zfs module",
+    "kernel headers",
     "sessions",
     "directory",
     "manual",
@@ -39,7 +41,10 @@ Purpose = Literal[
     "building images",
     "mounting images",
 ]
+#: The services whose units have other names in other distributions.
+Service = Literal["time", "ssh"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+SERVICES: tuple[Service, ...] = get_args(Service)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Distribution:
     `name` is the distribution's, such as Debian, and `codename` the release's. `os_release` are ID and VERSION_CODENAME
     in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd` are the versions
     of these programs. `packages` has the names of packages by purpose. Packages for the purposes in `without` come from
-    elsewhere.
+    elsewhere. `units` are systemd's units by service, without `.service`. `origin` is the field of that name in the
+    distribution's archives, `components` are their components beside main.
     """
 
     name: str
@@ -59,6 +65,9 @@ class Distribution:
     openssh: Version
     sssd: Version
     packages: Mapping[Purpose, tuple[str, ...]]
+    units: Mapping[Service, str]
+    origin: str
+    components: tuple[str, ...]
     without: frozenset[Purpose] = frozenset()
 
     def __str__(self) -> str:
@@ -105,6 +114,7 @@ def shipping(slurm: str) -> list[str]:
 def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
     for codename, row in table["releases"].items():
         packages = {**table["packages"], **row.get("packages", {})}
+        units = {**table["units"], **row.get("units", {})}
         yield Distribution(
             table["name"],
             codename,
@@ -113,5 +123,8 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             version(row["openssh"]),
             version(row["sssd"]),
             {purpose: tuple(packages[purpose]) for purpose in PURPOSES},
+            {service: units[service] for service in SERVICES},
+            table["origin"],
+            tuple(table["components"]),
             frozenset(row.get("without", ())),
         )

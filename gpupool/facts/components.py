@@ -1,4 +1,4 @@
-"""The components of Debian that a node's apt reads, with their mirrors: contrib and non-free are often missing."""
+"""The components that a node's apt reads of each archive: contrib and non-free are often missing."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,12 @@ _FIELD = re.compile(r"^([A-Za-z-]+):(.*(?:\n[ \t].*)*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Archive(Shown):
-    """A suite of Debian on a mirror, with the components that apt reads; `key` is the value of `Signed-By:`, if any."""
+    """A suite on a mirror, with the components that apt reads; `key` is the value of `Signed-By:`, if any.
 
+    `origin` and `codename` are the fields of these names in its Release file.
+    """
+
+    origin: str
     uri: str
     suite: str
     codename: str
@@ -28,7 +32,7 @@ class Archive(Shown):
 
 
 class Components(Fact[list[Archive]]):
-    """Debian's archives whose lists apt has read; sources in the file `without` are ignored."""
+    """The archives whose lists apt has read; sources in the file `without` are ignored."""
 
     def command(self, without: str) -> StringCommand:
         """Ask apt, and read its files: apt does not print the keys."""
@@ -37,22 +41,23 @@ class Components(Fact[list[Archive]]):
     def read(self, lines: list[str]) -> list[Archive]:
         """Read the answer. apt prints the origin of an archive, but omits components with empty lists."""
         files: dict[str, list[str]] = {}
-        codenames: dict[tuple[str, str], str] = {}
+        named: dict[tuple[str, str], tuple[str, str]] = {}
         for line in lines:
             kind, *rest = line.split("\t", 2 if line.startswith("L") else 4)
             if kind == "L":
                 files.setdefault(rest[0], []).append(rest[1])
-            elif rest[0] == "Debian":
-                codenames[rest[2].rstrip("/"), rest[3]] = rest[1]
+            else:
+                named[rest[2].rstrip("/"), rest[3]] = rest[0], rest[1]
         entries = [entry for name, text in files.items() for entry in _entries(name, text)]
         return [
             Archive(
+                origin,
                 *place,
                 codename,
                 tuple(sorted({name for at, components, _ in entries if at == place for name in components})),
                 next((key for at, _, key in entries if at == place), ""),
             )
-            for place, codename in codenames.items()
+            for place, (origin, codename) in named.items()
         ]
 
 

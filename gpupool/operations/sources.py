@@ -1,4 +1,4 @@
-"""apt's sources: add Debian's other components, and update the lists if sources or their keys have changed."""
+"""apt's sources: add other components of the distribution, and update lists if sources or their keys have changed."""
 
 import shlex
 
@@ -12,7 +12,6 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 from gpupool.wanted import File
 
-_OTHERS = frozenset({"contrib", "non-free", "non-free-firmware"})
 _HEAD = "# Written by gpupool: components that other sources lack; changes made here are undone by the next apply.\n"
 _PRELUDE = packages.APT + values(stamp=STAMP) + shell_file(__package__, "sources.sh")
 
@@ -38,23 +37,23 @@ def refreshed(paths: list[str]) -> Commands:
 
 
 @operation
-def components(debian: str, path: str) -> Commands:
-    """Have apt read contrib, non-free and non-free-firmware of a release of Debian, from the mirrors of its main.
+def components(origin: str, codename: str, names: list[str], path: str) -> Commands:
+    """Have apt read these components of a release of a distribution, from the mirrors of its main.
 
-    Components that are missing in the node's sources are added in the file `path`; the sources are not changed. Nothing
-    is done if no component is missing, or if apt has no lists yet.
+    `origin` and `codename` are the fields of these names in its Release files; that of its updates may go on after the
+    codename with a dash. Components that are missing in the node's sources are added in the file `path`; the sources
+    are not changed. Nothing is done if no component is missing, or if apt has no lists yet.
     """
-    archives = look(Components, "which components of Debian apt reads", without=path)
-    ours = [archive for archive in archives if archive.codename.partition("-")[0] == debian]
-    lacking = [archive for archive in ours if "main" in archive.components and _OTHERS.difference(archive.components)]
-    if not lacking:
-        this_host().noop("apt reads all components of Debian")
+    archives = look(Components, "which components apt reads", without=path)
+    ours = [each for each in archives if (each.origin, each.codename.partition("-")[0]) == (origin, codename)]
+    missing = [(each, sorted({*names} - {*each.components})) for each in ours if "main" in each.components]
+    if not any(lacking for _, lacking in missing):
+        this_host().noop(f"apt reads all components of {origin}")
         return
-    text = _HEAD + "".join(_stanza(archive) for archive in lacking)
+    text = _HEAD + "".join(_stanza(archive, lacking) for archive, lacking in missing if lacking)
     yield from files.put._inner(files=[File(path, text)])
 
 
-def _stanza(archive: Archive) -> str:
-    names = " ".join(sorted(_OTHERS.difference(archive.components)))
+def _stanza(archive: Archive, names: list[str]) -> str:
     key = f"Signed-By: {archive.key}\n" if archive.key else ""
-    return f"\nTypes: deb\nURIs: {archive.uri}\nSuites: {archive.suite}\nComponents: {names}\n{key}"
+    return f"\nTypes: deb\nURIs: {archive.uri}\nSuites: {archive.suite}\nComponents: {' '.join(names)}\n{key}"

@@ -22,6 +22,7 @@ from gpupool.operations import sources
 
 HERE = "127.0.0.1"
 COMPONENTS = ("main", "contrib", "non-free", "non-free-firmware")
+OURS = ("Debian", "trixie", list(COMPONENTS[1:]))
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's"),
     pytest.mark.skipif(not shutil.which("gpg"), reason="gnupg is not installed"),
@@ -152,9 +153,9 @@ def test_a_dead_source_keeps_apt_from_no_other(files: list[str], tmp_path: Path)
 
 def test_missing_components_of_the_nodes_source_are_added_with_its_key(files: list[str], tmp_path: Path) -> None:
     ours = tmp_path / "etc/sources.list.d/gpupool-components.sources"
-    assert do(sources.components, "trixie", str(ours)) == [], "apt has read no list yet"
+    assert do(sources.components, *OURS, str(ours)) == [], "apt has read no list yet"
     twice(sources.refreshed, files)
-    twice(sources.components, "trixie", str(ours))
+    twice(sources.components, *OURS, str(ours))
     assert f"Components: contrib non-free non-free-firmware\nSigned-By: {files[0]}\n" in ours.read_text()
     twice(sources.refreshed, [str(ours)])
     twice(sources.refreshed, files)
@@ -162,4 +163,4 @@ def test_missing_components_of_the_nodes_source_are_added_with_its_key(files: li
     source = Path(files[1])
     source.write_text(source.read_text().replace("main", " ".join(COMPONENTS)))
     twice(sources.refreshed, files)
-    assert do(sources.components, "trixie", str(ours)) == []
+    assert do(sources.components, *OURS, str(ours)) == []

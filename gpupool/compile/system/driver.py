@@ -7,6 +7,7 @@ from functools import lru_cache
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.distribution import of
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.system import driver_packages
 from gpupool.compile.template import fill
@@ -67,8 +68,8 @@ def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
     if driver is None or driver.branch is None:
         return None
     if driver.repository:
-        return driver_packages.from_repository(driver.branch, driver.module, driver.version)
-    return driver_packages.from_debian(cluster.software.debian, driver.branch, driver.module, driver.version)
+        return driver_packages.from_repository(of(cluster), driver.branch, driver.module, driver.version)
+    return driver_packages.from_distribution(of(cluster), driver.branch, driver.module, driver.version)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:

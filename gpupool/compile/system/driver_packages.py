@@ -1,5 +1,9 @@
 """The Debian packages of a driver."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from gpupool.distributions.tables import Distribution
 from gpupool.nvidia.tables import Module, distributions, read
 from gpupool.tables import version
 from gpupool.wanted import GpuDriver
@@ -8,10 +12,10 @@ from gpupool.wanted import GpuDriver
 PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
 
 
-def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> GpuDriver:
-    """Return the packages of a branch in a release of Debian; KeyError if the release does not have it."""
+def from_distribution(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
+    """Return the packages of a branch in a distribution's release; KeyError if the release does not have it."""
     row = read("packages")["debian"]
-    series = _series(debian)
+    series = _series(system.codename)
     own = series[branch]
 
     def named(pattern: str, of: str = own) -> str:
@@ -24,7 +28,7 @@ def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> 
         branch,
         exact,
         (modules[module], *map(named, row["held"])),
-        tuple(row["beside"]),
+        _beside(system, row),
         (
             *(name for kind, name in modules.items() if kind != module and not own),
             *(named(row["module"]["proprietary"], other) for other in others),
@@ -33,18 +37,23 @@ def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> 
     )
 
 
-def from_repository(branch: str, module: Module, exact: str | None) -> GpuDriver:
+def from_repository(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
     """Return the packages of a branch, with their names in NVIDIA's own repository."""
     rows = read("packages")["nvidia"]
     row = [each for each in rows if version(each["branch"]) <= version(branch)][-1]
     names = (row["module"][module], *row["held"])
     held = dict.fromkeys(name.format(branch=branch) for name in names)
-    return GpuDriver(branch, exact, tuple(held), tuple(row["beside"]), tuple(row["instead"][module]))
+    return GpuDriver(branch, exact, tuple(held), _beside(system, row), tuple(row["instead"][module]))
 
 
-def _series(debian: str) -> dict[str, str]:
+def _beside(system: Distribution, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the packages of other versions than the driver's, with the headers from which its module is built."""
+    return (*sorted(system.names("kernel headers")), *row["beside"])
+
+
+def _series(codename: str) -> dict[str, str]:
     """Return the part of the package names by branch, such as `tesla-535-`."""
     return {
         branch: packages.driver.removeprefix("nvidia-").removesuffix("driver")
-        for branch, packages in distributions()[debian].branches.items()
+        for branch, packages in distributions()[codename].branches.items()
     }

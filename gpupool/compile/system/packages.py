@@ -52,7 +52,7 @@ def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:
     """Yield the purposes of a node's packages, in any order; some more than once."""
-    yield "base"
+    yield from ("base", "time")
     if node.runs_slurm:
         yield from ("munge", "slurm commands")
     if node.has("database"):
@@ -104,7 +104,7 @@ def _for_storage(cluster: Cluster, node: Node) -> Iterator[Purpose]:
     if pools_for(cluster, node):
         yield "zfs"
         if not cluster.drivers.testbed:  # a testbed's kernel has the module
-            yield "zfs module"
+            yield from ("zfs module", "kernel headers")
 
 
 def _added(cluster: Cluster, node: Node) -> set[str]:

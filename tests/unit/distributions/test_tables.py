@@ -52,6 +52,8 @@ def test_settings_depend_on_versions_of_programs_not_on_names_of_releases() -> N
 def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     debian = Path(tables.__file__).with_name("debian.yml").read_text()
     text = debian.replace("name: Debian", "name: Example Linux").replace("nginx", "nginx-core")
+    text = text.replace("ssh: ssh", "ssh: sshd").replace("origin: Debian", "origin: Example")
+    text = text.replace("[contrib, non-free, non-free-firmware]", "[universe]")
     for old in ("bookworm", "trixie", "sid"):
         text = re.sub(rf"^  {old}:$", f"  example-{old}:", text, flags=re.MULTILINE)
     (tmp_path / "debian.yml").write_text(debian)
@@ -62,6 +64,8 @@ def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest
         made_up = distribution("example-trixie")
         assert str(made_up) == "Example Linux example-trixie"
         assert made_up.names("web") == {"nginx-core"}
+        assert made_up.units["ssh"] == "sshd"
+        assert (made_up.origin, made_up.components) == ("Example", ("universe",))
         assert distribution("trixie").names("web") == {"nginx"}
     finally:
         monkeypatch.undo()

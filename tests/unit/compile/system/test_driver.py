@@ -10,11 +10,13 @@ from inventories import cluster_at
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, SETTINGS, driver_for
-from gpupool.compile.system.driver_packages import from_debian, from_repository
+from gpupool.compile.system.driver_packages import from_distribution, from_repository
 from gpupool.compile.system.packages import packages_for
+from gpupool.distributions.tables import distribution
 from gpupool.nvidia.tables import branches, distributions
 from gpupool.testbed.overlay import stand_in
 
+TRIXIE = distribution("trixie")
 EXAMPLE = cluster_at(inventories.INVENTORY / "example")
 
 
@@ -24,16 +26,16 @@ def text(cluster: Cluster, node: str, path: str) -> str:
 
 
 def test_each_driver_of_debian_has_its_package_names() -> None:
-    newest = from_debian("trixie", "550", "proprietary", None)
+    newest = from_distribution(TRIXIE, "550", "proprietary", None)
     assert newest.held[:3] == ("nvidia-kernel-dkms", "nvidia-smi", "libcuda1")
-    older = from_debian("trixie", "535", "proprietary", None)
+    older = from_distribution(TRIXIE, "535", "proprietary", None)
     assert older.held[:3] == ("nvidia-tesla-535-kernel-dkms", "nvidia-tesla-535-smi", "libnvidia-tesla-535-cuda1")
     assert "nvidia-tesla-535-alternative" in newest.instead
     assert "nvidia-alternative" in older.instead
 
 
 def test_the_other_kernel_module_is_removed() -> None:
-    closed, open_ = (from_debian("trixie", "550", module, None) for module in ("proprietary", "open"))
+    closed, open_ = (from_distribution(TRIXIE, "550", module, None) for module in ("proprietary", "open"))
     assert open_.held[0] == "nvidia-open-kernel-dkms" in closed.instead
     assert closed.held[0] == "nvidia-kernel-dkms" in open_.instead
 
@@ -41,21 +43,21 @@ def test_the_other_kernel_module_is_removed() -> None:
 @pytest.mark.parametrize("debian", list(distributions()))
 def test_no_driver_of_debian_removes_its_own_packages(debian: str) -> None:
     for branch in distributions()[debian].branches:
-        driver = from_debian(debian, branch, "proprietary", None)
+        driver = from_distribution(distribution(debian), branch, "proprietary", None)
         assert not {*driver.held, *driver.beside} & set(driver.instead)
 
 
 @pytest.mark.parametrize("branch", ["460", "550", "580", "620"])
 @pytest.mark.parametrize("module", ["open", "proprietary"])
 def test_no_driver_of_nvidia_removes_its_own_packages(branch: str, module: str) -> None:
-    driver = from_repository(branch, module, None)  # type: ignore[arg-type]
+    driver = from_repository(TRIXIE, branch, module, None)  # type: ignore[arg-type]
     assert not {*driver.held, *driver.beside} & set(driver.instead)
 
 
 def test_nvidias_repository_has_other_package_names() -> None:
-    assert from_repository("460", "proprietary", None).held == ("cuda-drivers-460",)
-    assert from_repository("550", "open", None).held == ("nvidia-kernel-open-dkms", "cuda-drivers-550")
-    assert from_repository("580", "open", None).held == ("nvidia-kernel-open-dkms", "nvidia-driver-cuda")
+    assert from_repository(TRIXIE, "460", "proprietary", None).held == ("cuda-drivers-460",)
+    assert from_repository(TRIXIE, "550", "open", None).held == ("nvidia-kernel-open-dkms", "cuda-drivers-550")
+    assert from_repository(TRIXIE, "580", "open", None).held == ("nvidia-kernel-open-dkms", "nvidia-driver-cuda")
 
 
 def test_a_branch_is_pinned_above_the_installed_version() -> None:
