@@ -8,6 +8,7 @@ from pathlib import Path
 
 from changing import change_of
 
+from gpupool.engine.foresight import Agree
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError
 from gpupool.reasons import Reason
@@ -45,9 +46,16 @@ class FakeRunner(DeployRunner):
         return nullcontext()
 
     def deploy(
-        self, steps: Steps, names: Collection[str] | None = None, *, execute: bool, log: Path | None = None
+        self,
+        steps: Steps,
+        names: Collection[str] | None = None,
+        *,
+        execute: bool,
+        log: Path | None = None,
+        agree: Agree | None = None,
     ) -> Report:
-        """Return the report of a run."""
+        """Return the report of a run, which is not one of a saved plan."""
+        assert agree is None
         if steps == SITE:
             return self._report("apply" if execute else "plan", names)
         function = steps.func if isinstance(steps, partial) else steps
