@@ -341,7 +341,7 @@ class Made:
                 default_cpus_per_gpu=lambda: self.pick.randint(1, 4),
                 max_cpus_per_gpu=lambda: {"default": 8, **dict.fromkeys(sorted(self.gpus)[:1], 16)},
                 priority_weights=lambda: self._some(qos=1000, partition=1000, age=100, fairshare=5000, job_size=1),
-                max_memory=lambda: self.pick.choice([{"per_gpu": "60G"}, {"per_cpu": "4G"}]),
+                max_memory=lambda: self.pick.choice([{"per_gpu": {"default": "60G"}}, {"per_cpu": "4G"}]),
             ),
         }
 

@@ -18,7 +18,10 @@ class Legal:
         """Take the names and the maximum amounts of memory of a cluster."""
         self.cluster, self.seed = cluster, seed
         most = cluster.scheduler.max_memory
-        self.per_gpu, self.per_cpu = most.per_gpu or 8 * _GIB, most.per_cpu or _GIB
+        self.per_gpu = {kind: most.of_gpu(kind) or 8 * _GIB for kind in cluster.gpu_types}
+        # a job without a type may get any GPU
+        self.per_gpu[""] = min(self.per_gpu.values())
+        self.per_cpu = most.per_cpu or _GIB
         self.users = [user for user in cluster.users.values() if user.account and user.name != PROBE_USER]
         self.kinds = ["", *cluster.gpu_types]
 
@@ -61,7 +64,8 @@ class Legal:
         kind = pick.choice(self.kinds)
         typed = f"{kind}:{count}" if kind else str(count)
         cpus = pick.choice((1, 1, 2, 3)) * count
-        most = count * self.per_gpu
+        each = self.per_gpu[kind]
+        most = count * each
         form = pick.choice(
             (
                 [f"--gpus={typed}", "-N1"],
@@ -79,7 +83,7 @@ class Legal:
         if memory == "mem":
             argv.append(f"--mem={int(most * amount)}")
         elif memory == "mem-per-gpu":
-            argv.append(f"--mem-per-gpu={int(self.per_gpu * amount)}M")
+            argv.append(f"--mem-per-gpu={int(each * amount)}M")
         elif memory == "mem-per-cpu":
             argv.append(f"--mem-per-cpu={int(most * amount / cpus)}")
         return argv

@@ -1,7 +1,7 @@
 """The limits of a job, calculated from the inventory and Slurm's AllocTRES, without code of the plugin or the guard."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ClusterShell.NodeSet import NodeSet
@@ -32,6 +32,7 @@ class Row:
     nice: int
     cpus: int
     gpus: int
+    gpus_by_type: Mapping[str, int]
     memory: float
     nodes: tuple[str, ...]
     start: str
@@ -71,6 +72,7 @@ def row(values: list[str]) -> Row:
         int(texts["nice"]),
         int(tres.get("cpu", "0")),
         int(tres.get("gres/gpu", "0")),
+        {key.removeprefix("gres/gpu:"): int(count) for key, count in tres.items() if key.startswith("gres/gpu:")},
         _mebibytes(tres.get("mem", "0")),
         tuple(NodeSet(texts["nodes"])) if texts["nodes"] not in ("", "(null)", "N/A") else (),
         texts["start"],
@@ -103,7 +105,7 @@ class Reckoning:
     def __init__(self, cluster: Cluster, conf: str) -> None:
         """Take the limits of a cluster; `conf` is its slurm.conf, which has the weights of a priority."""
         most = cluster.scheduler.max_memory
-        self.per_gpu = most.per_gpu or float("inf")
+        self.per_gpu: dict[str, float] = {"default": float("inf"), **(most.per_gpu or {})}
         self.per_cpu = most.per_cpu or float("inf")
         self.cpus = {node.slurm_name: node.hardware.cpus for node in cluster.having("compute") if node.hardware}
         share = cluster.scheduler.lab_share
@@ -122,7 +124,8 @@ class Reckoning:
         if not job.holds or job.user == "root":
             return
         whole = job.nodes and job.cpus >= sum(self.cpus[name] for name in job.nodes)
-        allowed = job.gpus * self.per_gpu if job.gpus else job.cpus * self.per_cpu
+        allowed = sum(count * self._of_gpu(kind) for kind, count in job.gpus_by_type.items())
+        allowed = allowed if job.gpus else job.cpus * self.per_cpu
         if not whole and job.memory > allowed:
             yield f"{job.memory:.0f}M of memory, {allowed:.0f}M are allowed"
         place = self.partitions[job.partition]
@@ -131,6 +134,9 @@ class Reckoning:
         longest = place.entry.max_time
         if longest is not None and (job.limit is None or job.limit > longest):
             yield f"time limit of {job.limit} s, at most {longest} s"
+
+    def _of_gpu(self, kind: str) -> float:
+        return self.per_gpu.get(kind, self.per_gpu["default"])
 
     def of_accounts(self, jobs: Iterable[Row]) -> Iterator[tuple[str, str]]:
         """Yield accounts that have more than their cap, and what they have."""

@@ -83,6 +83,18 @@ function amounts.features(job)
   return (given(job.features) or ""):gsub("[^%w_-]", ","):gmatch("[^,]+")
 end
 
+-- Returns the amount for a GPU of a type from a table by type, or nil. A GPU without a type may be of any type, which
+-- has the lowest amount, or of the types in --constraint.
+function amounts.of_type(job, kind, by_type)
+  local least
+  if kind == "" then
+    for feature in amounts.features(job) do
+      least = math.min(least or math.huge, by_type[feature] or math.huge)
+    end
+  end
+  return least and least < math.huge and least or by_type[kind]
+end
+
 -- Returns whether a text such as "gpu:1,gpu:1" names one kind of GPU twice.
 function amounts.is_repeated(text)
   local seen = {}

@@ -29,17 +29,6 @@ function rules.typed(_, all)
   end
 end
 
--- Returns the most CPUs for a GPU of a type. A GPU without a type may be of any type, or of the types in --constraint.
-local function most_cpus_of(job, kind)
-  local least = math.huge
-  if kind == "" then
-    for feature in amounts.features(job) do
-      least = math.min(least, site.most_cpus[feature] or math.huge)
-    end
-  end
-  return least < math.huge and least or site.most_cpus[kind] or math.huge
-end
-
 function rules.most_cpus(job, all)
   local gpus, number = amounts.gpus(all)
   local total, per_node = amounts.fewest_cpus(all)
@@ -52,7 +41,7 @@ function rules.most_cpus(job, all)
   local cpus = math.max(total, per_node * (given(all.min_nodes) or 1), per_gpu * number)
   local most = 0
   for kind, count in pairs(gpus) do
-    most = most + count * most_cpus_of(all, kind)
+    most = most + count * (amounts.of_type(all, kind, site.most_cpus) or math.huge)
   end
   if number > 0 and most < math.huge and amounts.is_bound(all) and not amounts.has_whole_nodes(all) then
     return "--gres-flags=enforce-binding may give a job more CPUs than it requests: leave it out."

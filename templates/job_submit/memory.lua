@@ -13,16 +13,26 @@ function rules.of_whole_nodes(job)
   end
 end
 
+-- Returns the memory for a GPU of a type from a table by type, in which "" is for all types that are not there.
+local function of_type(job, kind, by_type)
+  return amounts.of_type(job, kind, by_type) or by_type[""]
+end
+
 -- slurmctld knows this default from slurm.conf, too, but then counts all memory of a node for a pending job against the
 -- limits on memory. It counts a request as it is. Slurm 22.05 writes gres:gpu, later releases write gres/gpu.
 function rules.per_gpu(job)
-  local _, gpus = amounts.gpus(job)
+  local kinds, gpus = amounts.gpus(job)
   if gpus > 0 and not has_memory(job) then
     local separator = "/"
     for _, field in ipairs(amounts.GPU_FIELDS) do
       separator = (given(job[field]) or ""):match("gres(:)gpu") or separator
     end
-    job.mem_per_tres = string.format("gres%sgpu:%.0f", separator, site.memory_per_gpu)
+    -- Slurm takes one amount for all GPUs of a job
+    local least = math.huge
+    for kind in pairs(kinds) do
+      least = math.min(least, of_type(job, kind, site.memory_per_gpu))
+    end
+    job.mem_per_tres = string.format("gres%sgpu:%.0f", separator, least)
   end
 end
 
@@ -47,20 +57,33 @@ local function takes_all(job, all)
   return was_whole and (all.min_mem_per_node == 0 or all.min_mem_per_cpu == 0)
 end
 
+-- Returns the most memory for each GPU of a job, on average over its types, or for each CPU of a job without GPUs.
+local function most_of(job, kinds, number, by_type)
+  local most = 0
+  for kind, count in pairs(kinds) do
+    most = most + count * of_type(job, kind, by_type)
+  end
+  return next(kinds) and most / number or by_type[""]
+end
+
+local function words(mib)
+  return mib % 1024 == 0 and string.format("%.0fG", mib / 1024) or string.format("%.0fM", math.floor(mib))
+end
+
 -- --mem is the memory of each node, so it counts for as many nodes as the job may get.
 function rules.most(job, all)
   local nodes = amounts.most_nodes(all, request.is_new(job, all))
   local total = amounts.fewest_cpus(all)
   local _, fewest = amounts.gpus(all)
-  local _, gpus = amounts.gpus(all, nodes)
+  local kinds, gpus = amounts.gpus(all, nodes)
   local unit = gpus > 0 and "GPU" or "CPU"
   -- each node has a CPU at least; CPUs of --mincpus are on the node, not charged
   local number = gpus > 0 and gpus or math.max(total, nodes)
-  local most = site.most_memory[unit]
-  if not most or amounts.has_whole_nodes(all) then
+  if not site.most_memory[unit] or amounts.has_whole_nodes(all) then
     return
   end
-  local rule = "at most " .. most.words .. " per " .. unit .. " (" .. most.option .. ")."
+  local most = most_of(all, kinds, number, site.most_memory[unit])
+  local rule = "at most " .. words(most) .. " per " .. unit .. " (--mem-per-" .. unit:lower() .. ")."
   if takes_all(job, all) then
     return "--mem=0 takes all memory of a node, so no other job could use its GPUs: " .. rule
   elseif gpus > 0 and (all.min_mem_per_cpu or 0) > 0 and amounts.is_bound(all) then
@@ -73,7 +96,7 @@ function rules.most(job, all)
     by_gpu = amounts.per_gpu(all.mem_per_tres) or 0
   end
   local requested = math.max(by_node, by_cpu, by_gpu)
-  if requested > most.mib then
+  if requested > most then
     local where = ""
     if requested == by_node and nodes > (given(all.min_nodes) or 1) then
       where = string.format(", if it gets %.0f nodes (set the number with --nodes)", nodes)

@@ -35,7 +35,7 @@ local rules = {
   { data = "whole_memory", ask = memory.of_whole_nodes },
   { data = "memory_per_gpu", ask = memory.per_gpu },
   { data = "memory_per_cpu", ask = memory.per_cpu },
-  { data = "most_memory", ask = memory.most, fields = MEMORY .. TRES .. CPUS .. TASKS .. MOVED },
+  { data = "most_memory", ask = memory.most, fields = "features" .. MEMORY .. TRES .. CPUS .. TASKS .. MOVED },
   { data = "most_cpus", ask = gpus.most_cpus, fields = "features shared" .. CPUS .. TRES .. TASKS .. MOVED },
   { data = "recommended_cpus", ask = gpus.recommended_cpus },
   { data = "claimed", ask = preemption.kept_node, fields = "partition shared" },

@@ -85,6 +85,21 @@ def test_each_attack_on_memory_is_held_and_allowed_jobs_run(twin: Twin) -> None:
     assert [_shown(twin, job).partition("|")[0] for job in allowed] == ["RUNNING"] * 3
 
 
+def test_memory_is_limited_by_the_type_of_gpu_that_slurm_allocated(twin: Twin, settings: dict[str, Any]) -> None:
+    """A job may request GPUs without a type."""
+    twin.clear()
+    own = {"a40": 40 * 1024, "rtx_6000": 20 * 1024}
+    restart_arbiter(twin, settings | {"bounds": settings["bounds"] | {"per_gpu": own}})
+    large = [_submit(twin, f"--gpus={kind}1 -C a40 -N1 --mem=40G") for kind in ("", "a40:")]
+    small = [_submit(twin, f"--gpus={kind}1 -C rtx_6000 -N1 --mem=21G") for kind in ("", "rtx_6000:")]
+    until(
+        lambda: all("run 0, it has 21504M of memory with 1 GPU, at most 20480M" in _shown(twin, job) for job in small),
+        "both are held",
+        lambda: twin.run("squeue; cat /var/log/arbiter.log").out,
+    )
+    assert [_shown(twin, job).partition("|")[0] for job in large] == ["RUNNING"] * 2
+
+
 def test_the_reason_is_in_the_comments_the_output_and_the_log(twin: Twin) -> None:
     twin.clear()
     job = _submit(twin, "--mem-per-cpu=0 --comment=mine -o /tmp/output-%j")

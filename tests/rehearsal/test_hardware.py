@@ -125,7 +125,7 @@ def test_a_job_of_one_cpu_has_a_whole_core(twin: Twin) -> None:
 def test_the_guard_accepts_the_memory_of_both_threads_of_a_core_and_no_more(twin: Twin) -> None:
     """With --mem-per-cpu, a job of one CPU is allocated the memory of two."""
     twin.clear()
-    most = twin.cluster.scheduler.max_memory.per_gpu
+    most = twin.cluster.scheduler.max_memory.of_gpu("a40")
     assert most
     user = next(iter(twin.cluster.users))
     gpu = ("-c", "1", "--gres=gpu:a40:1", "-p", "red")

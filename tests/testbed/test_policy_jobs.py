@@ -57,7 +57,7 @@ def test_the_guides_batch_template_runs(idle: Testbed) -> None:
 
 @pytest.mark.promise("SKY-105")
 def test_memory_per_gpu_is_allocated_up_to_a_maximum(idle: Testbed) -> None:
-    most = idle.cluster.scheduler.max_memory.per_gpu
+    most = idle.cluster.scheduler.max_memory.of_gpu("a40")
     assert most
     job = idle.submit("u-kira1", "-p short --gres=gpu:1 --mem-per-gpu=40G")
     assert "mem=40G" in idle.wait_for(job, "RUNNING")["AllocTRES"]

@@ -1,11 +1,8 @@
 """Check CPUs per GPU: a job's default fits on the nodes, and its maximum is usable."""
 
-import re
 from collections.abc import Iterator
-from math import inf
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 
@@ -23,30 +20,6 @@ def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
                 told.add((here, entry.hardware))
                 message = f"{gpus} x {default} CPUs do not fit on {name}: it has {shape.job_cpus} for jobs"
                 yield Complaint(here, message, f"at most {shape.job_cpus // gpus}: one job per GPU would not fit")
-
-
-def ensure_limits_of_cpus_are_of_gpus(site: Site) -> Iterator[Complaint]:
-    """The GPU types in limits and warnings exist."""
-    types = site.inventory.gpu_types
-    for key in ("max_cpus_per_gpu", "warn_cpus_per_gpu"):
-        for gpu in getattr(site.inventory.scheduler, key):
-            if gpu != "default" and gpu not in types:
-                near = misspelt(gpu, ("default", *types))
-                hint = f"did you mean {near[0]}?" if near else "name one of gpu_types, or `default` for all others"
-                yield Complaint(("scheduler", key, gpu), f"there is no GPU type {gpu!r}", hint)
-
-
-def ensure_features_raise_no_limit(site: Site) -> Iterator[Complaint]:
-    """No feature has a GPU type with a higher maximum as a word: with it as a constraint, jobs would have that one."""
-    most = {gpu: site.inventory.scheduler.most_cpus(gpu) or inf for gpu in site.inventory.gpu_types}
-    for index, entry in enumerate(site.inventory.nodes):
-        own = min((most[gpu] for gpu in entry.gpus if gpu in most), default=inf)
-        for at, feature in enumerate(entry.features):
-            # as amounts.features of the submit plugin divides --constraint
-            words = re.split(r"[^A-Za-z0-9_-]", feature)
-            if other := next((word for word in words if most.get(word, 0) > own and word not in entry.gpus), None):
-                message = f"jobs with the constraint {feature} could have the CPUs per GPU of {other} on {entry.name}"
-                yield Complaint(("nodes", index, "features", at), message, f"use a name without the word {other}")
 
 
 def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.schema.labs import User
+from gpupool.cluster.schema.labs import Partition, User
 from gpupool.cluster.units import format_size
 
 
@@ -73,15 +73,29 @@ def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Comp
 def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[Complaint]:
     """The default memory of a job is within the limits per job, per user and per group of its partition."""
     for path, partition in site.partitions():
-        for key, each in site.inventory.scheduler.default_memory:
-            if each is None or (key == "per_gpu" and not site.gpus_of(frozenset({partition.nodes}))):
-                continue
-            for kind in ("per_job", "per_user", "group"):
-                most = getattr(partition.limits, kind).mem
+        limits = {kind: getattr(partition.limits, kind).mem for kind in ("per_job", "per_user", "group")}
+        if all(most is None for most in limits.values()):
+            continue
+        for key, each in _default_memory(site, partition):
+            for kind, most in limits.items():
                 if most is not None and most < each:
                     message = f"{format_size(most)} is less than scheduler.default_memory.{key}, {format_size(each)}"
                     hint = "jobs without --mem could never run here: raise it"
                     yield Complaint((*path, "limits", kind, "mem"), message, hint)
+
+
+def _default_memory(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
+    """Yield each kind of default memory that jobs of a partition can have, in MiB; of several, the largest."""
+    default, by_name = site.inventory.scheduler.default_memory, site.node_table.by_name
+    names = site.nodes_of(partition.nodes)
+    gpus = {gpu for name in names for gpu, count in by_name[name].entry.gpus.items() if count}
+    for key, sizes in (
+        ("per_gpu", default.of_gpus(gpus)),
+        ("per_cpu", [default.per_cpu]),
+        ("per_node", [default.per_node]),
+    ):
+        if sizes and (most := sizes[-1]) is not None:
+            yield key, most
 
 
 def ensure_a_user_may_submit(site: Site) -> Iterator[Complaint]:

@@ -1,8 +1,10 @@
 """Check that other jobs cannot take the CPUs and the memory that a job on each GPU needs."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.lab_rights import ANY, LabRights
 from gpupool.cluster.resolve.ownership import Owner
 from gpupool.cluster.resolve.room import beside_the_last_gpu, needs_of
@@ -62,34 +64,43 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
             reported.add(name)
             message = f"jobs without GPUs can take all CPUs of {entry.name}, and no job can then use its GPUs"
             yield Complaint(("hardware", name), message, "set cpus_kept_per_gpu", "warning")
-    default, most = inventory.scheduler.default_memory.per_gpu, inventory.scheduler.max_memory
-    if default is None:
+    default, most = inventory.scheduler.default_memory, inventory.scheduler.max_memory
+    if default.per_gpu is None:
         return
     path: Path = ("scheduler", "max_memory")
     if most.per_gpu is None or most.per_cpu is None:
         message = "a job can take so much memory that no job can use the node's other GPUs"
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
-    for entry, shape, gpus in site.divisible_machines:
-        beside = beside_the_last_gpu(site, shape, gpus, max(most.per_gpu, default), most.per_cpu)
-        if beside.taken + default > beside.memory:
-            message = (
-                f"{gpus - 1} GPUs at {format_size(most.per_gpu)} and {beside.cpus} CPUs at "
-                f"{format_size(most.per_cpu)} leave the last GPU of {entry.name} less than its "
-                f"{format_size(default)}: Slurm has {beside.memory}M there"
-            )
-            yield Complaint(path, message, "lower these or default_memory.per_gpu", "warning")
+    for entry, shape, _ in site.divisible_machines:
+        gpus = +Counter(entry.gpus)
+        each = {gpu: max(most.of_gpu(gpu) or 0, default.of_gpu(gpu) or 0) for gpu in gpus}
+        for last in gpus:
+            needed = default.of_gpu(last) or 0
+            others = gpus - Counter([last])
+            beside = beside_the_last_gpu(site, shape, [each[gpu] for gpu in others.elements()], most.per_cpu)
+            if beside.taken + needed > beside.memory:
+                amounts = [f"{count} GPUs at {format_size(most.of_gpu(gpu) or 0)}" for gpu, count in others.items()]
+                amounts.append(f"{beside.cpus} CPUs at {format_size(most.per_cpu)}")
+                kind = f" {last}" if len(gpus) > 1 else ""
+                message = (
+                    f"{listed(amounts)} leave the last{kind} GPU of {entry.name} less than its "
+                    f"{format_size(needed)}: Slurm has {beside.memory}M there"
+                )
+                yield Complaint(path, message, "lower these or default_memory.per_gpu", "warning")
+                break
 
 
 def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     """A lab's other limits and its partitions allow it to use all GPUs that it contributed."""
     inventory = site.inventory
-    default, share = inventory.scheduler.default_memory.per_gpu or 0, inventory.scheduler.lab_share
+    default, share = inventory.scheduler.default_memory, inventory.scheduler.lab_share
+    usual = max(default.of_gpus(inventory.gpu_types), default=0)
     cpus = inventory.scheduler.default_cpus_per_gpu
     of_cpus = f"a job without a CPU request gets {cpus} per GPU" if cpus else "a GPU job has at least one CPU"
     for key, least, why in (
         ("cpu", cpus or 1, of_cpus),
-        ("mem", default, f"a job without a memory request gets {format_size(default)} per GPU"),
+        ("mem", usual, f"a job without a memory request gets {format_size(usual)} per GPU"),
     ):
         each = getattr(share, key)
         if each is not None and each < least:

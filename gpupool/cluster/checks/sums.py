@@ -1,11 +1,12 @@
 """Check sums: GPUs in slots, cluster.totals, default memory, capacity of fileservers, and mounts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.schema.scheduling import DefaultMemory
 from gpupool.cluster.units import format_size
 
 
@@ -40,30 +41,43 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
     """Default memory is set in one way, and jobs that use a whole node fit into its memory."""
     default, hardware = site.inventory.scheduler.default_memory, site.inventory.hardware
     path: Path = ("scheduler", "default_memory")
-    given = {key: value for key, value in default if value is not None}
+    given = {key for key, value in default if value is not None}
     if "per_node" in given and len(given) > 1:
         yield Complaint((*path, "per_node"), "cannot be combined with per_gpu or per_cpu", "keep one")
-    if "per_gpu" in given and not {"per_cpu", "per_node"} & given.keys():
+    if "per_gpu" in given and not {"per_cpu", "per_node"} & given:
         message = "a job without GPUs would take all memory of its node"
         yield Complaint((*path, "per_gpu"), message, "add per_cpu, the default for jobs without GPUs")
-    narrow: dict[str, dict[tuple[Any, ...], tuple[int, int, str, int]]] = {}
+    narrow: dict[tuple[str, tuple[int, ...]], dict[tuple[Any, ...], tuple[int, list[int], str, int]]] = {}
     for node in _compute(site):
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
             continue
-        gpus, memory = sum(node.entry.gpus.values()), shape.job_memory(site.inventory.slurm.memory_reserve)
-        for key, times in (("per_gpu", gpus), ("per_cpu", shape.job_cpus), ("per_node", max(1, gpus))):
-            each = given.get(key)
-            if each is not None and each * times > memory:
-                kinds = narrow.setdefault(key, {})
-                kinds.setdefault((node.entry.hardware, gpus), (memory // times, times, node.name, memory))
-    for key, kinds in narrow.items():
-        (most, times, name, memory), *others = sorted(kinds.values(), key=lambda kind: kind[0])
-        message = f"{times} x {format_size(given[key])} do not fit on {name}: Slurm has {memory}M there"
+        memory = shape.job_memory(site.inventory.slurm.memory_reserve)
+        for key, counts in _defaults(default, node.entry.gpus, shape.job_cpus):
+            times = sum(counts.values())
+            if times and sum(each * count for each, count in counts.items()) > memory:
+                kinds = narrow.setdefault((key, tuple(counts)), {})
+                kind = (memory // times, list(counts.values()), node.name, memory)
+                kinds.setdefault((node.entry.hardware, *node.entry.gpus.items()), kind)
+    for (key, sizes), kinds in narrow.items():
+        (most, numbers, name, memory), *others = sorted(kinds.values(), key=lambda kind: kind[0])
+        amounts = " and ".join(f"{times} x {format_size(each)}" for times, each in zip(numbers, sizes, strict=True))
+        message = f"{amounts} do not fit on {name}: Slurm has {memory}M there"
         if others:
             message += f"; it is too much for {listed([other for _, _, other, _ in others])} as well"
         hint = "one job per GPU would not fit" if key == "per_node" else "whole-node jobs would be refused"
-        yield Complaint((*path, key), message, f"at most {most}M: {hint}")
+        yield Complaint((*path, key), message, f"at most {most}M{' on average' * (len(sizes) > 1)}: {hint}")
+
+
+def _defaults(default: DefaultMemory, gpus: Mapping[str, int], cpus: int) -> Iterator[tuple[str, dict[int, int]]]:
+    """Yield each kind of default with what jobs on all of a node have: sizes in MiB, and how often each."""
+    of_gpus: dict[int, int] = {}
+    for gpu, count in gpus.items():
+        if count and (each := default.of_gpu(gpu)) is not None:
+            of_gpus[each] = of_gpus.get(each, 0) + count
+    yield "per_gpu", of_gpus
+    yield "per_cpu", {} if default.per_cpu is None else {default.per_cpu: cpus}
+    yield "per_node", {} if default.per_node is None else {default.per_node: max(1, sum(gpus.values()))}
 
 
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:

@@ -1,5 +1,6 @@
 """CPUs and memory that are left beside GPUs, and what a lab's limits must allow so that it can use all its GPUs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpupool.cluster.resolve.ownership import Owner
@@ -19,11 +20,12 @@ class Beside:
     taken: int
 
 
-def beside_the_last_gpu(site: Site, shape: Hardware, gpus: int, per_gpu: int, per_cpu: int) -> Beside:
-    """Return what jobs may hold beside a node's last GPU, with these maximums in MiB per GPU and per CPU."""
-    cpus = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
+def beside_the_last_gpu(site: Site, shape: Hardware, others: Sequence[int], per_cpu: int) -> Beside:
+    """Return what jobs may hold beside a node's last GPU: MiB on each of the `others`, and per CPU."""
+    kept = (len(others) + 1) * shape.cpus_kept_per_gpu
+    cpus = max(0, shape.job_cpus - kept) if shape.cpus_kept_per_gpu else 0
     memory = shape.job_memory(site.inventory.slurm.memory_reserve)
-    return Beside(cpus, memory, (gpus - 1) * per_gpu + cpus * per_cpu)
+    return Beside(cpus, memory, sum(others) + cpus * per_cpu)
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,20 @@ class Need:
 def needs_of(site: Site, owner: Owner) -> dict[str, Need]:
     """Return the need of an owner's account for each key of a limit; memory in MiB."""
     scheduler, group, gpus = site.inventory.scheduler, owner.account.limits.group, owner.gpus
-    default, share = scheduler.default_memory.per_gpu or 0, scheduler.lab_share.mem
+    default, share = scheduler.default_memory, scheduler.lab_share.mem
     memory = gpus * share if group.mem is None and share is not None else group.mem
     most = max((count for _, _, count in site.machines), default=0)
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
+    # a lab that owns a number of GPUs may use any types
+    usual = max(default.of_gpus(types), default=0)
+    together = sum(count * (default.of_gpu(gpu) or 0) for gpu, count in owner.types.items()) or gpus * usual
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     # Without a default for each GPU, Slurm counts all memory of a node for a job that requests none.
     reserve = site.inventory.slurm.memory_reserve
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     return {
         "cpu": Need(group.cpu, gpus * (scheduler.default_cpus_per_gpu or 1)),
-        "mem": Need(memory, gpus * default or node),
+        "mem": Need(memory, together or node),
         "nodes": Need(group.nodes, -(-gpus // most) if most else 0),
         "gpus": Need(typed, gpus),
     }

@@ -1,8 +1,9 @@
 """Slurm itself: version, scheduler, preemption."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gpupool.cluster.schema.base import (
     AbsolutePath,
@@ -19,7 +20,7 @@ from gpupool.cluster.schema.base import (
 )
 from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
-from gpupool.cluster.units import Duration, Size, Span
+from gpupool.cluster.units import Duration, Size, Span, parse_size
 from gpupool.slurm.releases import DEFAULT, Known
 
 _MAX_JOB_COUNT = 10_000  # slurmctld's default, slurm.conf(5)
@@ -100,18 +101,53 @@ class Slurm(SourcedEntry):
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd, description="Further settings of slurmdbd.conf.")
 
 
-class DefaultMemory(Entry):
+def _for_all(value: Any) -> Any:
+    if value is None or isinstance(value, Mapping):
+        return value
+    parse_size(value)  # a complaint names the key itself
+    return {"default": value}
+
+
+#: A size, or a mapping of GPU type to size with `default` for all others; as data always a mapping.
+SizeByType = Annotated[
+    dict[Name, Size], Field(min_length=1), BeforeValidator(_for_all, json_schema_input_type=dict[Name, Size] | Size)
+]
+
+
+class MemoryOfGpus(Entry):
+    """An amount of memory per GPU, the same for all or by type."""
+
+    per_gpu: SizeByType | None = None
+
+    def of_gpu(self, gpu: str) -> int | None:
+        """Return the MiB for a GPU of a type; None if the inventory has no amount for it."""
+        given = self.per_gpu or {}
+        return given.get(gpu, given.get("default"))
+
+    def of_gpus(self, gpus: Iterable[str]) -> list[int]:
+        """Return the different MiB for GPUs of these types, the lowest first; [] without an amount for any."""
+        return sorted({each for gpu in gpus if (each := self.of_gpu(gpu)) is not None})
+
+
+class DefaultMemory(MemoryOfGpus):
     """Default memory of jobs without a memory request."""
 
-    per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs. Can be combined with per_cpu.")
+    per_gpu: SizeByType | None = Field(
+        None,
+        description="Per GPU, for jobs with GPUs: a size, or sizes by GPU type, with `default` for all others. "
+        "Can be combined with per_cpu.",
+    )
     per_cpu: Size | None = Field(None, description="Per CPU, for jobs without GPUs. Can be combined with per_gpu.")
     per_node: Size | None = Field(None, description="Per node. Cannot be combined with per_gpu or per_cpu.")
 
 
-class MaxMemory(Entry):
+class MaxMemory(MemoryOfGpus):
     """The maximum memory that a job may request."""
 
-    per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs.")
+    per_gpu: SizeByType | None = Field(
+        None,
+        description="Per GPU, for jobs with GPUs: a size, or sizes by GPU type, with `default` for all others.",
+    )
     per_cpu: Size | None = Field(None, description="Per CPU, for jobs without GPUs.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Node
 from gpupool.compile.programs import HOME, program
-from gpupool.compile.slurm import cpus
+from gpupool.compile.slurm import cpus, memory
 from gpupool.compile.slurm.accounting import partition_qos, tres
 from gpupool.compile.slurm.hardware import threads
 from gpupool.compile.slurm.limits import squeue_memory
@@ -64,8 +64,12 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
 def bounds(cluster: Cluster) -> dict[str, Any]:
     """Return the bounds with which the guard compares jobs, memory in MiB; empty if the inventory has none."""
     scheduler = cluster.scheduler
-    amounts = {"per_gpu": scheduler.max_memory.per_gpu, "per_cpu": scheduler.max_memory.per_cpu}
-    most = {key: amount for key, amount in amounts.items() if amount is not None}
+    most: dict[str, Any] = {}
+    if each := memory.by_type(cluster, scheduler.max_memory):
+        # the guard knows the type of each GPU
+        most["per_gpu"] = {kind: mib for kind, mib in each.items() if kind} or each
+    if scheduler.max_memory.per_cpu is not None:
+        most["per_cpu"] = scheduler.max_memory.per_cpu
     by_type = {kind: count for kind, count in cpus.most(cluster).items() if kind}
     if not most and not by_type:
         return {}
@@ -97,6 +101,10 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         return
     yield from program("arbiter")
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
-    memory = squeue_memory(cluster)
-    values_of_unit = {"home": HOME, "settings": SETTINGS, "memory": memory, "directory": snapshot.DIRECTORY}
+    values_of_unit = {
+        "home": HOME,
+        "settings": SETTINGS,
+        "memory": squeue_memory(cluster),
+        "directory": snapshot.DIRECTORY,
+    }
     yield File(UNIT, fill("arbiter.service", cluster=cluster, **values_of_unit))

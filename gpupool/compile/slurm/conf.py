@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.compile.containers import docker_on
-from gpupool.compile.slurm import backfill, budgets, elastic, health, jobs, priority, site, submit
+from gpupool.compile.slurm import backfill, budgets, elastic, health, jobs, memory, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
@@ -155,7 +155,9 @@ def _is_suspended(partition: Partition) -> bool:
 
 def _default_memory(cluster: Cluster) -> str | None:
     default = cluster.scheduler.default_memory
-    for key, mib in (("GPU", default.per_gpu), ("CPU", default.per_cpu), ("Node", default.per_node)):
+    # the plugin requests the default of each type
+    of_gpu = memory.by_type(cluster, default).get("")
+    for key, mib in (("GPU", of_gpu), ("CPU", default.per_cpu), ("Node", default.per_node)):
         if mib is not None:
             return f"DefMemPer{key}={mib}"
     return None

@@ -24,7 +24,8 @@ def memory(cluster: Cluster, account: Account) -> int | None:
     cpus = min(inf if group.cpu is None else group.cpu, sum(map(_cpus_for_others, nodes)))
     # A job that requests memory for each CPU gets it for all threads of its cores.
     together = max((threads(node, scheduler.allocate) for node in nodes), default=1)
-    per_gpu, per_cpu = (max(each.per_gpu or 0 for each in (most, default)), max(most.per_cpu, default.per_cpu or 0))
+    per_gpu = max((*most.of_gpus(cluster.gpu_types), *default.of_gpus(cluster.gpu_types)), default=0)
+    per_cpu = max(most.per_cpu, default.per_cpu or 0)
     # Whole nodes have more memory for each GPU and each CPU than other jobs may request.
     whole = [node for node in nodes if _allows(group, node)]
     each_gpu = max((per_gpu * together, *(node.memory / node.all_gpu_count for node in whole if node.all_gpu_count)))

@@ -9,9 +9,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Partition
-from gpupool.cluster.units import format_size
 from gpupool.compile import lua
-from gpupool.compile.slurm import budgets, cpus, partition_limits, site
+from gpupool.compile.slurm import budgets, cpus, memory, partition_limits, site
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
@@ -114,13 +113,9 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "timed": timed(cluster),
         # Without a default, Slurm allocates all memory of a node.
         "whole_memory": bool(_exclusive(cluster)) and any(amount is not None for _, amount in default),
-        "memory_per_gpu": default.per_gpu,
+        "memory_per_gpu": memory.by_type(cluster, default),
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
-        "most_memory": {
-            unit: {"mib": most, "words": format_size(most), "option": f"--mem-per-{unit.lower()}"}
-            for unit, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
-            if most is not None
-        },
+        "most_memory": {unit: most for unit, most in _most_memory(cluster) if most},
         "most_cpus": cpus.most(cluster),
         "recommended_cpus": scheduler.warn_cpus_per_gpu,
         "claimed": _names(
@@ -136,8 +131,8 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
 def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     """Yield further data: its name, the rules that need it, and the data."""
     partitions = cluster.partitions
-    memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
-    counted = (*memory, "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
+    of_memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
+    counted = (*of_memory, "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
     walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
     times = {
         name: budgets.default_time(cluster, partition)
@@ -156,6 +151,12 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
         ("step_down",),
         _names(name for name, partition in partitions.items() if not _has_gpus_of_labs(cluster, partition)),
     )
+
+
+def _most_memory(cluster: Cluster) -> Iterator[tuple[str, dict[str, int]]]:
+    most = cluster.scheduler.max_memory
+    yield "GPU", memory.by_type(cluster, most)
+    yield "CPU", {} if most.per_cpu is None else {"": most.per_cpu}
 
 
 def _names(names: Iterable[str]) -> dict[str, bool]:

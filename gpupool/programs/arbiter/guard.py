@@ -27,9 +27,10 @@ _WRAPPED = -1_000_000_000
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of a job: MiB of memory for each GPU, or for each CPU of a job without GPUs; CPUs for each GPU by type.
+    """Bounds of a job: memory in MiB and CPUs for each GPU by type; memory for each CPU of a job without GPUs.
 
-    None, or a missing type, means no bound. A job with all CPUs of its nodes has no bound, because it is charged for
+    None, an empty mapping, or a type without CPUs means no bound. A type that is not in `per_gpu` has the
+    highest bound of those in it. A job with all CPUs of its nodes has no bound, because it is charged for
     them. Slurm allocates all `threads` of a core together, even if a job requests fewer. A job whose nice value wrapped
     gets `nice`.
 
@@ -38,7 +39,7 @@ class Bounds:
     `since`, in seconds since 1970, are held for that: Slurm leaves older jobs running when a limit is lowered.
     """
 
-    per_gpu: int | None = None
+    per_gpu: Mapping[str, int] = field(default_factory=dict)
     per_cpu: int | None = None
     cpus: Mapping[str, int] = field(default_factory=dict)
     threads: int = 1
@@ -52,7 +53,7 @@ class Bounds:
     @property
     def any(self) -> bool:
         """Whether single jobs have a bound."""
-        return self.per_gpu is not None or self.per_cpu is not None or bool(self.cpus)
+        return bool(self.per_gpu) or self.per_cpu is not None or bool(self.cpus)
 
 
 @dataclass(frozen=True)
@@ -157,25 +158,40 @@ def _with(mark: str, comment: str) -> str:
 
 
 def _memory(job: Job, bounds: Bounds) -> str | None:
-    gpus, cpus, mem = (job.amount(key) for key in ("gres/gpu", "cpu", "mem"))
-    count, each, unit = (gpus, bounds.per_gpu, "GPU") if gpus else (cpus, bounds.per_cpu, "CPU")
-    # with --mem-per-cpu Slurm allocates the memory of all threads of a core; 24.11 does not show that option later
-    if each is None or mem <= count * each * (bounds.threads if gpus else 1):
+    kinds, cpus, mem = _by_type(job), job.amount("cpu"), job.amount("mem")
+    if not kinds:
+        if bounds.per_cpu is None or mem <= cpus * bounds.per_cpu:
+            return None
+        return f"it has {mem:.0f}M of memory with {_count(cpus, 'CPU')}, at most {bounds.per_cpu}M per CPU is allowed"
+    if not bounds.per_gpu:
         return None
-    return f"it has {mem:.0f}M of memory with {_count(count, unit)}, at most {each}M per {unit} is allowed"
+    # a GPU whose type Slurm does not count may be of the type with the most
+    highest, gpus = max(bounds.per_gpu.values()), sum(kinds.values())
+    most = sum(count * bounds.per_gpu.get(kind, highest) for kind, count in kinds.items())
+    # with --mem-per-cpu Slurm allocates the memory of all threads of a core; 24.11 does not show that option later
+    if mem <= most * bounds.threads:
+        return None
+    return f"it has {mem:.0f}M of memory with {_count(gpus, 'GPU')}, at most {most // gpus}M per GPU is allowed"
 
 
 def _cpus(job: Job, bounds: Bounds) -> str | None:
-    gpus, cpus = tres.gpus(job.has), job.amount("cpu")
-    whole = gpus.pop("", 0)
-    if not whole or not bounds.cpus:
+    kinds, cpus = _by_type(job), job.amount("cpu")
+    if not kinds or not bounds.cpus:
         return None
-    # if Slurm does not count types, only the total is known, which has no bound
-    kinds = gpus if sum(gpus.values()) == whole else {"": whole}
+    # GPUs whose types Slurm does not count have no bound
     most = sum(count * bounds.cpus.get(kind, math.inf) for kind, count in kinds.items())
     if cpus <= most * bounds.threads:
         return None
-    return f"it has {_count(cpus, 'CPU')} with {_count(whole, 'GPU')}, at most {most:.0f} are allowed"
+    return f"it has {_count(cpus, 'CPU')} with {_count(sum(kinds.values()), 'GPU')}, at most {most:.0f} are allowed"
+
+
+def _by_type(job: Job) -> dict[str, int]:
+    """Return the GPUs of a job by type; all as `""` if Slurm does not count their types."""
+    kinds = tres.gpus(job.has)
+    whole = kinds.pop("", 0)
+    if sum(kinds.values()) == whole:
+        return kinds
+    return {"": whole} if whole else {}
 
 
 def _count(count: float, noun: str) -> str:

@@ -58,7 +58,7 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
         changes = ("NumTasks=1", "NumCPUs=1-1", f"NumNodes={_TASKS}", f"MinMemoryNode={2 * _TASKS * most.per_cpu}")
         yield _Attack("memory of many tasks for fewer tasks, later", (*tasks, "--nodes=1", "--hold"), changes)
     if most.per_gpu:
-        by_cpu = ("--mincpus=8", f"--mem-per-cpu={most.per_gpu}M")
+        by_cpu = ("--mincpus=8", f"--mem-per-cpu={max(most.per_gpu.values())}M")
         yield _Attack("memory of eight GPUs for one GPU", (*own, f"--gpus={kind}1", *by_cpu))
 
 

@@ -136,7 +136,7 @@ def _begin_timeout(stage: Stage) -> SubmittedJobs:
 
 def _host(expected: Expected) -> tuple[str, str, User]:
     """Return account, partition and user for the job of TIMEOUT, which must not hinder claims or tests of limits."""
-    each = expected.cluster.scheduler.default_memory.per_gpu or 0
+    each = max(expected.cluster.scheduler.default_memory.of_gpus(expected.cluster.gpu_types), default=0)
 
     def spare(lab: Lab) -> float:
         return float("inf") if lab.group.mem is None else lab.group.mem - lab.cap * each

@@ -20,7 +20,7 @@ from gpupool.programs.arbiter.jobs import Job
 from gpupool.slurm import tres
 
 GIB = 1024
-BOUNDS = Bounds(per_gpu=44 * GIB, per_cpu=4 * GIB, nice=22000)
+BOUNDS = Bounds(per_gpu={"": 44 * GIB}, per_cpu=4 * GIB, nice=22000)
 SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
 
 
@@ -79,7 +79,7 @@ def test_root_and_an_admins_permission_lift_the_bounds() -> None:
 
 
 def test_without_a_bound_for_its_kind_a_job_is_left_alone() -> None:
-    assert reason("cpu=1,mem=400G", Bounds(per_gpu=1)) == ""
+    assert reason("cpu=1,mem=400G", Bounds(per_gpu={"": 1})) == ""
     assert reason("cpu=1,mem=400G,gres/gpu=1", Bounds(per_cpu=1)) == ""
     assert not Bounds().any
 
@@ -94,8 +94,21 @@ def test_cpus_are_counted_for_each_type_of_gpu() -> None:
     assert reason("cpu=64", bounds) == "", "a job without GPUs"
 
 
+def test_memory_is_counted_for_each_type_of_gpu() -> None:
+    bounds = Bounds(per_gpu={"a40": 40 * GIB, "titan_x": 10 * GIB})
+    assert reason("cpu=1,mem=40G,gres/gpu=1,gres/gpu:a40=1", bounds) == ""
+    message = reason("cpu=1,mem=40G,gres/gpu=1,gres/gpu:titan_x=1", bounds)
+    assert message == "it has 40960M of memory with 1 GPU, at most 10240M per GPU is allowed"
+    assert reason("cpu=1,mem=90G,gres/gpu=3,gres/gpu:a40=2,gres/gpu:titan_x=1", bounds) == ""
+    message = reason("cpu=1,mem=91G,gres/gpu=3,gres/gpu:a40=2,gres/gpu:titan_x=1", bounds)
+    assert message == "it has 93184M of memory with 3 GPUs, at most 30720M per GPU is allowed"
+    assert reason("cpu=1,mem=40G,gres/gpu=1", bounds) == "", "Slurm does not count types: it may be an A40"
+    assert reason("cpu=1,mem=41G,gres/gpu=1", bounds)
+    assert reason("cpu=1,mem=40G,gres/gpu:a40=1", bounds) == "", "not a request of GPUs"
+
+
 def test_where_cores_are_allocated_all_their_threads_count_as_requested() -> None:
-    bounds = Bounds(per_gpu=10 * GIB, per_cpu=GIB, threads=2)
+    bounds = Bounds(per_gpu={"": 10 * GIB}, per_cpu=GIB, threads=2)
     assert reason("cpu=8,mem=20G,gres/gpu=1", bounds) == ""
     assert reason("cpu=8,mem=21G,gres/gpu=1", bounds)
     assert reason("cpu=8,mem=9G", bounds), "memory for each CPU is counted on the CPUs that it got"
@@ -263,7 +276,7 @@ def test_skynets_guard_has_the_bounds_of_its_inventory_and_runs_every_ten_second
     data = settings(cluster_at(SKYNET))
     assert data
     assert json.loads(json.dumps(data["bounds"])) == {
-        "per_gpu": 45056, "per_cpu": 4096, "threads": 1, "nice": 22000, "action": "hold",
+        "per_gpu": {"": 45056}, "per_cpu": 4096, "threads": 1, "nice": 22000, "action": "hold",
         "lent": ["user-overcap", "overcap"], "accounts": data["bounds"]["accounts"],
     }  # fmt: skip
     assert data["bounds"]["accounts"]["cvmlp-lab"]["gres/gpu"] == 64

@@ -42,8 +42,9 @@ def test_no_combination_of_jobs_takes_the_resources_of_the_last_gpu(
         used * each_gpu * 1024 + others * each_cpu * 1024 + (gpus - used) * default * 1024 <= there
         for used, others in itertools.product(range(gpus), range(max(free, 0) + 1))
     )
-    # the only other complaint is about a CPU of a job without GPUs that gets too much by default
+    # the only other complaints are about a CPU of a job without GPUs that gets too much by default
     of_cpus = [line for line in found if "per_cpu: 64 x" in line]
+    of_cpus += [line for line in found if "default_memory.per_cpu: is 2G" in line]
     other_complaints = [
         line for line in found if "all CPUs of all nodes are reserved" not in line and line not in of_cpus
     ]

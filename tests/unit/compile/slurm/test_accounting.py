@@ -60,11 +60,23 @@ PARTS = "max_memory: {per_gpu: 60G, per_cpu: 2G}"
             10 * 40960 + 32 * 2048,
             6 * 40960 + 24 * 2048,
         ),
+        (
+            [(PARTS, "max_memory: {per_gpu: {a40: 60G, default: 1G}, per_cpu: 2G}")],
+            635699 + 32 * 2048,
+            6 * 61440 + 32 * 2048,
+        ),
         ([(PARTS, "max_memory: {per_gpu: 60G}")], None, None),
         ([(PARTS, "max_memory: {per_cpu: 2G}")], None, None),
         ([("gid: 5001", "gid: 5001, limits: {group: {mem: 700G}}")], 700 * 1024, 6 * 61440 + 32 * 2048),
     ],
-    ids=["no limit on CPUs", "fewer CPUs than a node", "no limit for CPUs", "no limit for GPUs", "its own limit"],
+    ids=[
+        "no limit on CPUs",
+        "fewer CPUs than a node",
+        "by type",
+        "no limit for CPUs",
+        "no limit for GPUs",
+        "its own limit",
+    ],
 )
 def test_a_labs_memory_is_the_most_that_its_jobs_may_request(
     tmp_path: Path, changes: list[tuple[str, str]], red: int | None, blue: int | None

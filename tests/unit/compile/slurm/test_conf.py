@@ -174,15 +174,18 @@ def test_each_gpu_keeps_cpus_if_the_release_supports_it(tmp_path: Path, version:
 @pytest.mark.promise("SKY-036")
 def test_no_other_job_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) -> None:
     """Checked for each node: whatever other jobs request, the last GPU keeps its CPUs and its default memory."""
-    default, most = skynet.scheduler.default_memory.per_gpu, skynet.scheduler.max_memory
-    assert default
+    default, most = skynet.scheduler.default_memory, skynet.scheduler.max_memory
+    assert default.per_gpu
     assert most.per_gpu
     assert most.per_cpu
+    assert settings(slurm_conf(skynet))["DefMemPerGPU"] == str(default.per_gpu["default"])
     for node in skynet.having("compute"):
         free = node.cpus - node.gpu_count * node.cpus_kept
         assert node.cpus_kept >= 3
         assert free >= 4
-        assert (node.gpu_count - 1) * most.per_gpu + free * most.per_cpu + default <= node.memory
+        assert (node.gpu_count - 1) * most.per_gpu["default"] + free * most.per_cpu + default.per_gpu[
+            "default"
+        ] <= node.memory
 
 
 @pytest.mark.promise("SKY-036", "SKY-156")

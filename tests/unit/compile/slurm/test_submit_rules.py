@@ -143,6 +143,49 @@ def test_a_job_without_a_memory_request_gets_the_default(
     assert everything.submit(**asked).set == given
 
 
+BY_TYPE = """default_memory: {per_gpu: {a40: 40G, default: 10G}, per_cpu: 1G},
+  max_memory: {per_gpu: {a40: 45G, default: 20G}, per_cpu: 4G}"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "default", "most"),
+    [
+        ({"tres_per_job": "gres/gpu:a40:2"}, 40, 45),
+        ({"tres_per_job": "gres/gpu:2080_ti:2"}, 10, 20),
+        ({"tres_per_job": "gres/gpu:h100:2"}, 10, 20),
+        ({"tres_per_job": "gres/gpu:2"}, 10, 20),
+        ({"tres_per_job": "gres/gpu:2", "features": "a40&x"}, 40, 45),
+        ({"tres_per_job": "gres/gpu:2", "features": "a40|2080_ti"}, 10, 20),
+        ({"tres_per_node": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "max_nodes": 1}, 10, 32.5),
+        ({"tres_per_node": "gres/gpu:a40:3,gres/gpu:1", "min_nodes": 2, "max_nodes": 2}, 10, 38.75),
+        ({"tres_per_task": "gres/gpu:a40:1", "num_tasks": 4}, 40, 45),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
+def test_memory_per_gpu_may_depend_on_the_type(
+    tmp_path: Path, lua: ModuleType, asked: dict[str, Any], default: int, most: float
+) -> None:
+    """Slurm takes one default for all GPUs of a job, the lowest; the maximum is the average over them."""
+    limited = plugin(tmp_path, BY_TYPE, lua)
+    assert limited.submit(**asked).set == {"mem_per_tres": f"gres/gpu:{default * GIB}"}
+    assert limited.submit(**asked, mem_per_tres=f"gres/gpu:{most * GIB:.0f}").accepted
+    refused = limited.submit(**asked, mem_per_tres=f"gres/gpu:{most * GIB + 1:.0f}")
+    words = f"{most}G" if most == int(most) else f"{most * GIB:.0f}M"
+    assert f"at most {words} per GPU (--mem-per-gpu)." in refused.told[0]
+    assert not limited.modify({"mem_per_tres": f"gres/gpu:{most * GIB + 1:.0f}"}, asked).accepted
+
+
+def test_a_job_cannot_take_the_memory_of_another_type_by_a_change(tmp_path: Path) -> None:
+    limited = plugin(tmp_path, BY_TYPE)
+    record = {"tres_per_job": "gres/gpu:1", "features": "a40", "mem_per_tres": f"gres/gpu:{45 * GIB}"}
+    assert not limited.modify({"features": "2080_ti"}, record).accepted
+    assert not limited.modify({"features": ""}, record).accepted
+    assert not limited.modify({"tres_per_job": "gres/gpu:2080_ti:1"}, record).accepted
+    assert limited.modify({"tres_per_job": "gres/gpu:a40:1"}, record).accepted
+    assert limited.modify({"features": "a40&x"}, record).accepted
+
+
 # The queue
 
 

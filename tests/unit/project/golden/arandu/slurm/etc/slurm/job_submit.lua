@@ -9,7 +9,7 @@ local site = {
   },
   refuse_fatal = true,
   refuse_repeated = true,
-  memory_per_gpu = 61440,
+  memory_per_gpu = { [""] = 61440 },
   memory_per_cpu = 2048,
   no_mail = true,
 }

@@ -20,12 +20,9 @@ local site = {
     },
     ["gpus"] = { "gres/gpu", "gres/gpu:a40", "gres/gpu:rtx_6000" }
   },
-  memory_per_gpu = 24576,
+  memory_per_gpu = { [""] = 24576 },
   memory_per_cpu = 1024,
-  most_memory = {
-    ["GPU"] = { ["mib"] = 32768, ["words"] = "32G", ["option"] = "--mem-per-gpu" },
-    ["CPU"] = { ["mib"] = 1024, ["words"] = "1G", ["option"] = "--mem-per-cpu" }
-  },
+  most_memory = { ["GPU"] = { [""] = 32768 }, ["CPU"] = { [""] = 1024 } },
   recommended_cpus = { ["default"] = 8, ["a40"] = 16 },
   claimed = { ["debug"] = true, ["short"] = true, ["vision-lab"] = true, ["robotics-lab"] = true, ["overcap"] = true },
   step_down = 22000,

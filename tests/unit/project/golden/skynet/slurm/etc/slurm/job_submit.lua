@@ -32,12 +32,9 @@ local site = {
       ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"
     }
   },
-  memory_per_gpu = 30720,
+  memory_per_gpu = { [""] = 30720 },
   memory_per_cpu = 1024,
-  most_memory = {
-    ["GPU"] = { ["mib"] = 45056, ["words"] = "44G", ["option"] = "--mem-per-gpu" },
-    ["CPU"] = { ["mib"] = 4096, ["words"] = "4G", ["option"] = "--mem-per-cpu" }
-  },
+  most_memory = { ["GPU"] = { [""] = 45056 }, ["CPU"] = { [""] = 4096 } },
   recommended_cpus = { ["default"] = 7, ["a40"] = 15 },
   claimed = {
     ["debug"] = true, ["short"] = true, ["long"] = true, ["essa-lab"] = true, ["hays-lab"] = true, ["kira-lab"] = true,
