@@ -73,8 +73,8 @@ def inventory() -> dict[str, Any]:
         "preemption": {"arbiter": {"partitions": ["user-overcap"], "interval": "15s"}},
         "scheduler": {
             "default_partition": "short",
-            "default_memory": {"per_gpu": {"a40": "40G", "default": "24G"}, "per_cpu": "1G"},
-            "max_memory": {"per_gpu": {"a40": "48G", "default": "32G"}, "per_cpu": "1G"},
+            "default_memory": {"per_gpu": "24G", "per_cpu": "1G"},
+            "max_memory": {"per_gpu": "32G", "per_cpu": "1G"},
             "lab_share": {"cpu": 16},
             "max_submitted_jobs": 2000,
         },
