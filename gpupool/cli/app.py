@@ -59,6 +59,9 @@ def imported(name: str) -> TyperCommand | TyperGroup:
     return command  # type: ignore[no-any-return]
 
 
+_SETTINGS = {"help_option_names": ["--help", "-h"]}
+
+
 def _prepare(command: Any) -> None:
     """Give a command and its subcommands the default inventory, readable help, and completion without pydantic."""
     parse = command.parse_args
@@ -79,6 +82,8 @@ def _prepare(command: Any) -> None:
 
     command.parse_args = parse_args
     command.help = unwrapped(command.help)
+    # not only on `app`: a command keeps its option for help from its first use, which may be without a parent
+    command.context_settings = {**command.context_settings, **_SETTINGS}
     for parameter in command.params:
         if parameter.name == "inventory":
             parameter.required = False  # `completed` gives it a value
@@ -116,7 +121,7 @@ app = typer.Typer(
     help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
+    context_settings=_SETTINGS,
 )
 
 
