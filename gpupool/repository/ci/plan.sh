@@ -6,10 +6,11 @@ PATH=$PWD/.venv/bin:$PATH
 work=$(mktemp -d)
 site=$work/site/inventory
 trap 'gpupool testbed down "$site" >&2 || :; rm -rf "$work"' EXIT
+base=$(git rev-parse --verify "$1^{commit}")
 head=$(git rev-parse HEAD)
 git clone --quiet . "$work/site"
-git -C "$work/site" fetch --quiet "$PWD" "$1" "$head"
-git -C "$work/site" checkout --quiet --detach "$1"
+git -C "$work/site" fetch --quiet "$PWD" "$base" "$head"
+git -C "$work/site" checkout --quiet --detach "$base"
 gpupool testbed up --yes "$site" >&2
 gpupool apply --on testbed --yes "$site" >&2
 git -C "$work/site" checkout --quiet --detach "$head"
