@@ -50,6 +50,9 @@ def everything(folder: Path) -> dict[str, Any]:
     # a user without a Unix group, a purge, and a type of GPU for sbash: each is written to a different file
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
     data["access"]["password_login"] = True
+    # sizes by GPU type, which the example has as one size
+    data["scheduler"]["default_memory"]["per_gpu"] = {"a40": "25G", "default": "24G"}
+    data["scheduler"]["max_memory"]["per_gpu"] = {"a40": "33G", "default": "32G"}
     data["scheduler"]["private_data"] = ["jobs"]
     data["scheduler"]["refuse_submit_from"] = ["/home"]
     data["tools"].append({"name": "sbash", "where": "@compute", "options": {"gpu": "a40", "partition": "short"}})
