@@ -133,6 +133,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return everything(tmp_path_factory.mktemp("everything"))
 
 
+# the files that the example names, as their contents
+OWN_FILES = {f"files/{name}": "x\n" for name in ("second-factor.conf", "getquota")}
+
+
 def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
     """Return each different file and the entities for slurmdbd; None if check complains."""
     inventory, complaints = validated(data)
@@ -141,7 +145,7 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
         assert all(str(complaint.message).isprintable() for complaint in complaints)
         return None
     node_table, complaints = expand_all(inventory)
-    site = Site(inventory, node_table, {"certificates/ca.pem": CERTIFICATE})
+    site = Site(inventory, node_table, {"certificates/ca.pem": CERTIFICATE, **OWN_FILES})
     complaints = complaints + checks.complaints(site, checks.CHECKS if node_table.whole else checks.NAMES)
     if any(complaint.severity == "error" for complaint in complaints):
         assert all(complaint.message.isprintable() for complaint in complaints)
