@@ -71,6 +71,7 @@ def test_a_few_failed_tests_of_a_layer_with_containers_are_tried_once_more_and_n
         "def test_well(): pass\n"
     )
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # this test may run in a worker; the inner pytest is none
     for needs, code, named in ((("docker",), 0, ["test_it.py::test_load"]), ((), 1, [])):
         (tmp_path / "tried").unlink(missing_ok=True)
         layer = Layer("guides", (("pytest",), *shell("echo the next command")), 1, needs)

@@ -63,6 +63,7 @@ def test_json_has_the_same_content(gpupool: Callable[..., Any], answers: Callabl
     document = json.loads(gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "1T", "--json").out)
     assert document == {
         "ok": True,
+        "format_version": 1,
         "over_kib": TIB,
         "directories": [
             {
