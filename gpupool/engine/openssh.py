@@ -9,8 +9,10 @@ import shlex
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +27,7 @@ from gpupool.errors import GpupoolError
 from gpupool.remote import ssh_errors
 from gpupool.remote.settings import Settings, read
 
-JUMP_SECONDS = 30  # for all jumps together
+JUMP_SECONDS = 30  # for all jumps together, in addition to the greeting
 _CLOSE_SECONDS = 2.0
 
 
@@ -35,6 +37,15 @@ def settings(command: Sequence[str]) -> Settings:
     if done.returncode:
         raise GpupoolError(f"ssh: {ssh_errors.reason(done.stderr) or f'exit status {done.returncode}'}")
     return read(done.stdout)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most seconds of each step: the TCP connection, sshd's greeting and the exchange of keys, the login."""
+
+    connect: float
+    greeting: float
+    login: float
 
 
 class PortConnection:
@@ -79,18 +90,15 @@ class Client(SSHClient):
     connection: PortConnection | None = None
 
     @classmethod
-    def of(cls, command: Sequence[str], seconds: float) -> Self:
-        """Return a connected client for the node of an `ssh` command; errors are those of paramiko and the socket.
-
-        `seconds` is the limit of each step: the TCP connection, the banner of sshd, the login.
-        """
+    def of(cls, command: Sequence[str], limits: Limits) -> Self:
+        """Return a connected client for the node of an `ssh` command; errors are those of paramiko and the socket."""
         options = settings(command)
         client = cls()
-        client.connection = connection = PortConnection(options, command[1:3], seconds)
+        client.connection = connection = PortConnection(options, command[1:3], limits.connect)
         client._host_keys = _known(options)
         client.set_missing_host_key_policy(StrictPolicy())
         try:
-            client._log_in(options, JUMP_SECONDS if connection.jumps else seconds)
+            client._log_in(options, limits.greeting + JUMP_SECONDS * connection.jumps, limits.login)
         except (SSHException, OSError, EOFError) as error:
             failure = connection.failure()
             client.close()
@@ -99,7 +107,7 @@ class Client(SSHClient):
             raise
         return client
 
-    def _log_in(self, options: Settings, seconds: float) -> None:
+    def _log_in(self, options: Settings, greeting: float, login: float) -> None:
         assert self.connection
         alias = options.get("hostkeyalias")
         # an entry in known_hosts has the port (if it is not 22) with a host name, but never with an alias
@@ -108,20 +116,29 @@ class Client(SSHClient):
         certificates = [str(_path(value)) for value in options.get("certificatefile", ())]
         key = load_key_with_certificate(files[0], certificates[0], allow_prompt=False) if certificates else None
         connect: Any = ParamikoClient.connect  # its type stub allows only one key file
-        connect(
-            self,
-            name,
-            port,
-            options["user"][0],
-            pkey=key,
-            key_filename=files,
-            allow_agent=options.get("identityagent") != ["none"],
-            look_for_keys=False,
-            sock=self.connection.socket,
-            timeout=seconds,
-            banner_timeout=seconds,
-            auth_timeout=seconds,
-        )
+        began = time.monotonic()
+        try:
+            connect(
+                self,
+                name,
+                port,
+                options["user"][0],
+                pkey=key,
+                key_filename=files,
+                allow_agent=options.get("identityagent") != ["none"],
+                look_for_keys=False,
+                sock=self.connection.socket,
+                timeout=greeting,
+                banner_timeout=greeting,
+                auth_timeout=login,
+            )
+        except SSHException as error:
+            # paramiko reports a login without an answer as a refusal, or as a lost session if there is another key
+            greeted = (transport := self.get_transport()) is not None and transport.initial_kex_done
+            if greeted and time.monotonic() - began >= login:
+                message = f"the login took more than {login:g} s: the node is overloaded, or its sshd hangs"
+                raise SSHException(message) from error
+            raise
 
     def close(self) -> None:
         """Close the connection to the node, then the connections through the jumps."""

@@ -15,11 +15,14 @@ from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command
 
 from gpupool.engine import alive, channel
 from gpupool.engine.lock import FirstAnswer, Lock, LockError, ask_clock_and_lock
-from gpupool.engine.openssh import Client
+from gpupool.engine.openssh import Client, Limits
 from gpupool.remote.command import TooMuchError
 from gpupool.shell import shell_file
 
-ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
+ANSWER_SECONDS = 10  # for the TCP connection: a kernel answers at once, also on a busy node
+# For sshd's greeting, and for the login: both take long on an overloaded node, or right after a boot.
+GREETING_SECONDS = 30
+LOGIN_SECONDS = 60
 KEEPALIVE_SECONDS = 10
 # After so long without a TCP acknowledgement, the connection counts as lost.
 DEAD_AFTER_SECONDS = 40
@@ -46,13 +49,13 @@ class PoolSSH(SSHConnector):
         yield name, {"ssh_hostname": name}, []
 
     def make_paramiko_kwargs(self) -> dict[str, Any]:
-        """Return the arguments of paramiko's connect, with shorter limits than its own, which add up to 45 s."""
+        """Return the arguments of paramiko's connect, with its limits for the greeting and the login."""
         kwargs: dict[str, Any] = super().make_paramiko_kwargs()
-        return {"banner_timeout": ANSWER_SECONDS, "auth_timeout": ANSWER_SECONDS, **kwargs}
+        return {"banner_timeout": GREETING_SECONDS, "auth_timeout": LOGIN_SECONDS, **kwargs}
 
     def _connect(self) -> None:
         if command := self.host.data.get("ssh_command"):
-            self.client = Client.of(command, ANSWER_SECONDS)
+            self.client = Client.of(command, Limits(ANSWER_SECONDS, GREETING_SECONDS, LOGIN_SECONDS))
         else:
             super()._connect()
         transport = self.client.get_transport() if self.client else None

@@ -82,9 +82,9 @@ def silent_server() -> Iterator[int]:
 
 
 def test_a_silent_node_is_abandoned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(ssh, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(ssh, "GREETING_SECONDS", 0.2)
     with silent_server() as port:
         target = NodeHost("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
         report = run([target], lambda: None, execute=True, origin=ORIGIN)
     assert report.failures == {"n1": "cannot be reached: no SSH server answered"}
-    assert report.seconds < 10 * start(), "it waited for longer than ANSWER_SECONDS"
+    assert report.seconds < 10 * start(), "it waited for longer than GREETING_SECONDS"

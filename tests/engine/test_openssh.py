@@ -10,6 +10,7 @@ from origin import ORIGIN
 from pyinfra.operations import server
 from ssh_server import LOCAL, Server, serving
 
+from gpupool.engine import ssh
 from gpupool.engine.drive import NodeHost, run
 
 
@@ -54,6 +55,18 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def test_a_node_has_its_own_port_and_user(site: Site) -> None:
     assert site.failure() is None
     assert [jump.forwarded for jump in site.jumps] == [[], []]
+
+
+def test_a_node_whose_login_takes_long_is_reached_and_one_without_an_answer_is_named(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.node.considers = 0.4
+    monkeypatch.setattr(ssh, "ANSWER_SECONDS", 0.2)  # a busy node accepts connections at once
+    assert site.failure() is None
+    monkeypatch.setattr(ssh, "LOGIN_SECONDS", 0.2)
+    assert (
+        site.failure() == "cannot be reached: the login took more than 0.2 s: the node is overloaded, or its sshd hangs"
+    )
 
 
 @pytest.mark.parametrize("jumps", ["outer,inner", f"outer,u-lab3@{LOCAL}:PORT"])

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,7 @@ class Server:
     data: dict[str, Any]
     asked: Path  # the commands, one a line
     hangs: bool = False  # if set, the kernel still answers, but no program does
+    considers: float = 0  # seconds before a login is answered
     before: str = ""  # shell commands before each command
     user: str = "root"  # the only user who may log in
     # destinations of connections for which it was the jump host
@@ -62,6 +64,7 @@ class Session(paramiko.ServerInterface):
         self._key = key
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+        time.sleep(self._node.considers)
         return AUTH_SUCCESSFUL if key == self._key and username == self._node.user else AUTH_FAILED
 
     def get_allowed_auths(self, username: str) -> str:
