@@ -1,0 +1,76 @@
+"""The folder with the files of a cluster: only regular files inside it are read, and together only up to a size."""
+
+from pathlib import Path, PurePosixPath
+
+from gpupool.cluster.complaints import Complaint, Located, Place
+from gpupool.errors import UsageError
+
+_MOST = 50_000_000  # bytes of all files; a file that is included again counts again
+_LEAST = 1_000  # bytes that each file counts, so that empty files cannot be included for ever
+
+
+class Folder:
+    """The files of a cluster, by their names relative to `top`; `troubles` collects what could not be read."""
+
+    def __init__(self, top: Path) -> None:
+        """UsageError if `top` is not a folder."""
+        if not top.is_dir():
+            raise UsageError(f"{top} is not a folder; name a folder with a copy of the cluster's slurm.conf")
+        self.top = top
+        self.troubles: list[Located] = []
+        self._top = top.resolve()
+        self._left = _MOST
+
+    def complain(self, place: Place, message: str, hint: str | None = None) -> None:
+        """Record what is wrong at a line, and what to do about it."""
+        self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a file of this name in the folder."""
+        try:
+            return (self.top / name).is_file()
+        except (OSError, ValueError):  # too long, or with a NUL
+            return False
+
+    def find(self, named: str, beside: str) -> str | None:
+        """Return the name of the file that an Include means; None if the folder lacks it.
+
+        A relative path is relative to the folder, as Slurm reads it, or else to the file `beside`. An absolute path is
+        one of the cluster: it is the file of the folder that has as many of its last parts as possible.
+        """
+        path = PurePosixPath(named)
+        if path.is_absolute():
+            parts = path.parts[1:]
+            tails = [str(PurePosixPath(*parts[start:])) for start in range(len(parts))]
+        else:
+            tails = [str(path)]
+        beside_it = str(PurePosixPath(beside).parent / path.name) if path.name else ""
+        return next((tail for tail in (*tails, beside_it) if tail and self.has(tail)), None)
+
+    def read(self, name: str) -> str | None:
+        """Return the text of a file; None, with a trouble, if it cannot be read. Invalid UTF-8 becomes U+FFFD."""
+        try:
+            self._ensure_readable(name)
+            data = (self.top / name).read_bytes()
+        except OSError as error:
+            self.complain(Place(name, 1), f"cannot be read: {error.strerror or error}")
+            return None
+        except (ValueError, RuntimeError) as error:  # RuntimeError: links that lead to one another
+            self.complain(Place(name, 1), f"not read: {error}")
+            return None
+        text = data.decode("utf-8", errors="replace")
+        if "\ufffd" in text:
+            line = text[: text.index("\ufffd")].count("\n") + 1
+            self.complain(Place(name, line), "not UTF-8; the bytes are read as U+FFFD")
+        return text
+
+    def _ensure_readable(self, name: str) -> None:
+        """Raise ValueError if a file is outside the folder, is not a regular file, or is too much to read."""
+        path = self.top / name
+        if not path.resolve().is_relative_to(self._top):
+            raise ValueError("it leads out of the folder; copy the file itself")
+        if not path.is_file():
+            raise ValueError("there is no such file")
+        self._left -= max(path.stat().st_size, _LEAST)
+        if self._left < 0:
+            raise ValueError(f"the maximum of all files is {_MOST // 1_000_000} MB")

@@ -1,0 +1,45 @@
+"""The lines of a file with those of the files that it includes, each with its own place."""
+
+from collections.abc import Iterator
+
+from gpupool.adopt.folder import Folder
+from gpupool.adopt.lines import Line, lines
+
+_DEEP = 10  # Includes within Includes
+
+
+class Reader:
+    """Reads the files of a folder, and follows Include. Each mistake becomes a trouble of the folder."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        #: The files that were read, in order.
+        self.files: list[str] = []
+
+    def lines(self, name: str, cluster: str = "") -> Iterator[Line]:
+        """Yield the lines of a file; `cluster` replaces %c in the names of included files."""
+        yield from self._lines(name, cluster, ())
+
+    def _lines(self, name: str, cluster: str, above: tuple[str, ...]) -> Iterator[Line]:
+        text = self.folder.read(name)
+        if text is None:
+            return
+        if name not in self.files:
+            self.files.append(name)
+        for line in lines(name, text):
+            if line.included is None:
+                yield line
+            elif inner := self._included(line, line.included.replace("%c", cluster), (*above, name)):
+                yield from self._lines(inner, cluster, (*above, name))
+
+    def _included(self, line: Line, named: str, above: tuple[str, ...]) -> str | None:
+        inner = self.folder.find(named, line.place.file)
+        if inner is None:
+            self.folder.complain(line.place, f"Include {named}: the folder has no such file", "copy it into the folder")
+        elif inner in above:
+            self.folder.complain(line.place, f"Include {named}: the file includes itself", "remove this line")
+        elif len(above) > _DEEP:
+            self.folder.complain(line.place, f"Include {named}: more than {_DEEP} files include one another")
+        else:
+            return inner
+        return None
