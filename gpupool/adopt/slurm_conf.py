@@ -13,7 +13,7 @@ from gpupool.adopt.lines import Fact, Line, lines
 from gpupool.cluster.complaints import Place
 from gpupool.cluster.quote import quoted
 
-#: The keys that begin a line of their own, in lower case, with Slurm's spelling.
+#: The first keys of lines of nodes and the like, in lower case, with Slurm's spelling.
 KINDS = {
     key.lower(): key for key in ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "SwitchName")
 }
