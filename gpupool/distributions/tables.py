@@ -51,7 +51,8 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 class Distribution:
     """A release of a distribution.
 
-    `name` is the distribution's, such as Debian, and `codename` the release's. `os_release` are ID and VERSION_CODENAME
+    `name` is the distribution's, such as Debian, `codename` the release's, and `label` that of both in
+    inventories, such as debian-13. `os_release` are ID and VERSION_CODENAME
     in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd` are the versions
     of these programs. `packages` has the names of packages by purpose. Packages for the purposes in `without` come from
     elsewhere. `units` are systemd's units by service, without `.service`. `origin` is the field of that name in the
@@ -59,6 +60,7 @@ class Distribution:
     """
 
     name: str
+    label: str
     codename: str
     os_release: tuple[str, str]
     slurm: str
@@ -101,14 +103,19 @@ def distributions() -> Mapping[str, Distribution]:
     return {release.codename: release for table in tables for release in _releases(read(table))}
 
 
-def distribution(codename: str) -> Distribution:
-    """Return a release by its codename; KeyError if no table has it."""
-    return distributions()[codename]
+def distribution(name: str) -> Distribution:
+    """Return a release by its label or its codename; KeyError if no table has it."""
+    return _by_name()[name]
 
 
 def shipping(slurm: str) -> list[str]:
     """Return the codenames of the releases that ship a release of Slurm."""
     return [name for name, release in distributions().items() if release.slurm == slurm]
+
+
+@cache
+def _by_name() -> Mapping[str, Distribution]:
+    return {**distributions(), **{release.label: release for release in distributions().values()}}
 
 
 def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
@@ -117,6 +124,7 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
         units = {**table["units"], **row.get("units", {})}
         yield Distribution(
             table["name"],
+            row["label"],
             codename,
             (table["id"], row.get("codename", codename)),
             row["slurm"],

@@ -15,7 +15,7 @@ def refuse_another(os_release: list[str], title: str) -> None:
     if [system.id, system.codename] != os_release:
         here = system.title or system.id or "a system without /etc/os-release"
         raise Refused(
-            f"the node runs {here}, but the inventory says {title}: correct software.debian, or install {title} on the "
-            "node (see docs/distributions.md)"
+            f"the node runs {here}, but the inventory says {title}: correct software.distribution, or install {title} "
+            "on the node (see docs/distributions.md)"
         )
     this_host().noop(f"the node runs {title}")

@@ -217,7 +217,7 @@ def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool
         prefix=prefix,
         network=cluster.entry.network,
         domain=cluster.entry.domain or "",
-        suite=cluster.software.debian,
+        suite=cluster.software.system.codename,
         containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
         volumes=tuple(
             _volume(cluster, mount) for mount in cluster.mounts if mount.server not in cluster.drivers.machines

@@ -6,7 +6,7 @@ from datetime import date
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
-from gpupool.distributions.tables import distribution, distributions
+from gpupool.distributions.tables import distributions
 
 _NO_SHELL = ("/nologin", "/false")
 
@@ -14,11 +14,11 @@ _NO_SHELL = ("/nologin", "/false")
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
     """`compute_ssh: allocated` needs sshd's PAMServiceName, which OpenSSH has from 9.8 on, to select our PAM stack."""
     access = site.inventory.access
-    release = distribution(site.inventory.software.debian)
+    release = site.inventory.software.system
     if access.compute_ssh == "allocated" and not release.has_sshd_per_user_pam:
-        message = f"{release.codename}'s sshd cannot limit logins to users with a job"
-        able = next(name for name, other in distributions().items() if other.has_sshd_per_user_pam)
-        yield Complaint(("access", "compute_ssh"), message, f"set none or open, or debian: {able}")
+        message = f"the sshd of {release} cannot limit logins to users with a job"
+        able = next(other.label for other in distributions().values() if other.has_sshd_per_user_pam)
+        yield Complaint(("access", "compute_ssh"), message, f"set none or open, or software.distribution: {able}")
 
 
 def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:

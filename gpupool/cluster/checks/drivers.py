@@ -130,11 +130,11 @@ def _not_carried(site: Site, driver: Driver, branch: Branch) -> Iterator[tuple[s
 
 
 def _advice(site: Site, needs: Architecture) -> str:
-    """Return a hint at a branch: Debian's newest that fits, else the GPU's last, else one with long-term support."""
-    debian = site.inventory.software.debian
+    """Return a hint at a branch: the distribution's newest that fits, else the GPU's last, else a long-term one."""
+    system = site.inventory.software.system
     fitting = [branch for branch in branches().values() if _fits(branch, needs)]
-    if ours := [branch.name for branch in fitting if branch.name in distributions()[debian].branches]:
-        return f"use {ours[-1]}, which Debian {debian} has"
+    if ours := [branch.name for branch in fitting if branch.name in distributions()[system.codename].branches]:
+        return f"use {ours[-1]}, which {system} has"
     best = max(fitting, key=lambda each: (each.name == needs.last_branch, each.long_term, version(each.name)))
     return f"use {best.name}"
 
@@ -185,15 +185,15 @@ def ensure_drivers_are_available(site: Site) -> Iterator[Complaint]:
 
 
 def _not_shipped(site: Site) -> Iterator[Complaint]:
-    debian = site.inventory.software.debian
-    shipped = distributions()[debian].branches
+    system = site.inventory.software.system
+    shipped = distributions()[system.codename].branches
     for driver in _drivers(site):
         branch = branches().get(driver.branch or "")
         if branch is None:
             continue
         packages = shipped.get(branch.name)
         if driver.repository is None and packages is None:
-            message = f"Debian {debian} has no driver branch {branch.name}, only {', '.join(shipped)}"
+            message = f"{system} has no driver branch {branch.name}, only {', '.join(shipped)}"
             hint = "use one of these, or name a repository that has it: software.repositories and repository"
             yield Complaint(driver.at("driver_branch"), message, hint)
         elif driver.module == "open" and not branch.open:
@@ -201,7 +201,7 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
             message = f"branch {branch.name} has no open kernel module: {first} is the first with one"
             yield Complaint(driver.at("module"), message, "use proprietary, or a later branch")
         elif driver.module == "open" and driver.repository is None and packages and packages.open is None:
-            message = f"Debian {debian} has no open kernel module of branch {branch.name}"
+            message = f"{system} has no open kernel module of branch {branch.name}"
             yield Complaint(driver.at("module"), message, "use proprietary, another branch, or a repository")
 
 

@@ -6,7 +6,6 @@ from datetime import date
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
-from gpupool.distributions.tables import distribution
 from gpupool.slurm.releases import TESTED
 from gpupool.slurm.support import SOURCE, UNTIL, has_ended
 
@@ -25,7 +24,7 @@ def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
 def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:
     """Warn of a release past SchedMD's support, unless the distribution ships it and so maintains it."""
     version, today = site.inventory.slurm.version, date.today()
-    if has_ended(version, today) and distribution(site.inventory.software.debian).slurm != version:
+    if has_ended(version, today) and site.inventory.software.system.slurm != version:
         message = f"SchedMD's support of Slurm {version} ended in {date(*UNTIL[version], 1):%B %Y} ({SOURCE})"
         current = [release for release in UNTIL if not has_ended(release, today)]
         hint = f"supported are {listed(current)}" if current else None

@@ -7,7 +7,6 @@ from gpupool.cluster.resolve.places import export_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.schema.base import filled
-from gpupool.distributions.tables import distribution
 
 _SINGULARITY: Path = ("software", "singularity")
 
@@ -15,7 +14,7 @@ _SINGULARITY: Path = ("software", "singularity")
 def ensure_singularity_is_available(site: Site) -> Iterator[Complaint]:
     """Debian's stable releases have no apptainer, so a repository or the address of the package must be set."""
     software = site.inventory.software
-    singularity, release = software.singularity, distribution(software.debian)
+    singularity, release = software.singularity, software.system
     if singularity is None or not singularity.enabled:
         return
     if singularity.repository and singularity.package:

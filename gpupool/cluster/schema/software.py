@@ -26,6 +26,12 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
+from gpupool.distributions.tables import Distribution
+from gpupool.distributions.tables import distribution as release_of
+
+#: The names of distributions in an inventory: each release by its label, and by the name of its suite.
+NodeSystem = Literal["debian-12", "debian-13", "debian-sid", "bookworm", "trixie", "sid"]
+DEFAULT_SYSTEM: NodeSystem = "debian-13"
 
 # sshd allows * and ? in AcceptEnv, and does not start with an invalid name
 AcceptedName = Annotated[
@@ -207,7 +213,12 @@ class Image(SourcedEntry):
 class Software(SourcedEntry):
     """Installed software."""
 
-    debian: Literal["bookworm", "trixie", "sid"] = Field("trixie", description="The distribution of the nodes.")
+    distribution: NodeSystem | None = Field(
+        None, description="The distribution of the nodes, by its name or its suite; default: debian-13."
+    )
+    debian: Literal["bookworm", "trixie", "sid"] | None = Field(
+        None, description="The former name of `distribution`.", json_schema_extra={"deprecated": True}
+    )
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict,
         description="Debian packages by role, `all` for every node; name=version pins a version.",
@@ -223,6 +234,11 @@ class Software(SourcedEntry):
     conda: Conda | None = Field(None, description="Conda; default: not set up.")
     modules: Modules | None = Field(None, description="Environment modules (Lmod); default: not installed.")
     images: tuple[Image, ...] = Field((), description="Container images that nodes download.")
+
+    @property
+    def system(self) -> Distribution:
+        """The distribution of the nodes."""
+        return release_of(self.distribution or self.debian or DEFAULT_SYSTEM)
 
 
 class AcceptEnv(Entry):

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import sources
 
-from gpupool.cluster.schema.software import Software
+from gpupool.cluster.schema.software import NodeSystem, Software
 from gpupool.distributions import tables
 from gpupool.distributions.tables import PURPOSES, distribution, distributions, shipping
 from gpupool.nvidia import tables as nvidia
@@ -20,8 +20,15 @@ MAY_NAME = ("gpupool/distributions", "gpupool/testbed", "gpupool/cluster/schema"
 
 
 def test_an_inventory_may_name_each_release_of_the_tables() -> None:
-    assert set(get_args(Software.model_fields["debian"].annotation)) == set(distributions())
+    names = {name for row in distributions().values() for name in (row.label, row.codename)}
+    assert set(get_args(NodeSystem)) == names
+    assert all(distribution(row.label) == distribution(row.codename) == row for row in distributions().values())
     assert set(nvidia.distributions()) == set(distributions())
+
+
+def test_the_former_key_has_the_same_meaning() -> None:
+    assert Software(debian="bookworm").system == Software(distribution="debian-12").system == distribution("bookworm")
+    assert Software().system == distribution("trixie")
 
 
 def test_each_table_names_its_sources_and_only_known_purposes() -> None:
@@ -55,12 +62,14 @@ def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest
     text = text.replace("ssh: ssh", "ssh: sshd").replace("origin: Debian", "origin: Example")
     text = text.replace("[contrib, non-free, non-free-firmware]", "[universe]")
     for old in ("bookworm", "trixie", "sid"):
+        text = text.replace(f"label: {distribution(old).label}", f"label: {old}-of-example")
         text = re.sub(rf"^  {old}:$", f"  example-{old}:", text, flags=re.MULTILINE)
     (tmp_path / "debian.yml").write_text(debian)
     (tmp_path / "example.yml").write_text(text)
     monkeypatch.setattr(tables, "__file__", str(tmp_path / "tables.py"))
     try:
         tables.distributions.cache_clear()
+        tables._by_name.cache_clear()
         made_up = distribution("example-trixie")
         assert str(made_up) == "Example Linux example-trixie"
         assert made_up.names("web") == {"nginx-core"}
@@ -70,6 +79,7 @@ def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest
     finally:
         monkeypatch.undo()
         tables.distributions.cache_clear()
+        tables._by_name.cache_clear()
 
 
 def test_no_module_outside_the_tables_names_a_release() -> None:

@@ -4,7 +4,6 @@ import pytest
 import yaml
 from inventories import INVENTORY
 
-from gpupool.cluster.schema.software import Software
 from gpupool.nvidia.names import models, of_model
 from gpupool.nvidia.nvml import reported
 from gpupool.nvidia.tables import architectures, branches, distributions, read
@@ -36,11 +35,6 @@ def test_drivers_of_debian_are_in_the_table_of_branches() -> None:
         assert set(distribution.branches) <= set(branches())
         assert distribution.default in distribution.branches
         assert all(branches()[name].open for name, packages in distribution.branches.items() if packages.open)
-
-
-def test_every_debian_of_the_inventory_language_is_known() -> None:
-    assert all(Software(debian=release).debian == release for release in distributions())
-    assert set(distributions()) == {"bookworm", "trixie", "sid"}
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,11 @@ def test_a_gateway_forwards_only_to_its_nodes() -> None:
 def test_an_old_sshd_is_refused(debian: str, tmp_path: Path) -> None:
     text = (SMALL / "inventory.yml").read_text()
     assert "compute_ssh" not in text
-    (tmp_path / "inventory.yml").write_text(f"{text}\nsoftware: {{debian: {debian}}}\n")
+    (tmp_path / "inventory.yml").write_text(f"{text}\nsoftware: {{distribution: {debian}}}\n")
     if debian == "trixie":
         load(tmp_path)
     else:
-        with pytest.raises(Exception, match="bookworm's sshd cannot limit logins"):
+        with pytest.raises(Exception, match="the sshd of Debian bookworm cannot limit logins"):
             load(tmp_path)
 
 
@@ -170,7 +170,7 @@ def test_sshd_refuses_users_and_no_admin(tmp_path: Path) -> None:
     access = f"keys: homes, compute_ssh: none, admin: {{user: {ADMIN}}}"
     cluster = changed(SMALL, tmp_path / "site", ("keys: homes", access))
     # the sshd of this machine may be bookworm's, which refuses keywords of newer releases
-    cluster = replace(cluster, software=cluster.software.model_copy(update={"debian": "bookworm"}))
+    cluster = replace(cluster, software=cluster.software.model_copy(update={"distribution": "bookworm"}))
     name = next(node.name for node in cluster.having("compute"))
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
     conf = tmp_path / "sshd_config"

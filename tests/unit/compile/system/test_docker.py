@@ -218,7 +218,7 @@ def test_members_are_the_named_users_and_accounts(skynet: Cluster) -> None:
 
 
 def test_bookworms_package_of_the_daemon_includes_the_command(skynet: Cluster) -> None:
-    old = replace(skynet, software=skynet.software.model_copy(update={"debian": "bookworm"}))
+    old = replace(skynet, software=skynet.software.model_copy(update={"distribution": "bookworm"}))
     assert "docker-cli" not in packages_for(old, old.nodes["a40-01"])
 
 
