@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 from inventories import INVENTORY
+from submitted import Plugin
 
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
@@ -13,6 +14,7 @@ from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
+from gpupool.compile.slurm.submit import job_submit_lua
 
 OTHERS = INVENTORY / "others"
 FOLDERS = sorted(path.name for path in OTHERS.iterdir())
@@ -127,3 +129,38 @@ def test_a_node_of_eight_amd_gpus_reserves_eight_of_its_cores() -> None:
     assert "CoreSpecCount=8" in line.split()
     assert len(lumi.partitions["standard-g"].nodes) == 2728
     assert "AutoDetect=rsmi" in gres_conf(lumi)
+
+
+def test_partners_share_partitions_and_each_has_a_qos_with_what_it_has_added() -> None:
+    hazel = cluster_of("hazel")
+    qos = entities(hazel)["qos"]
+    assert qos["p_genetics"]["GrpTRES"] == {"cpu": 320}
+    assert qos["p_forestry_gpu"]["GrpTRES"] == {"gres/gpu:a100": 4, "gres/gpu:l40s": 2}
+    names = set(hazel.partitions["compute_partners"].nodes) & set(hazel.partitions["compute"].nodes)
+    assert len(names) == 10
+
+
+def test_the_time_of_a_job_chooses_its_qos() -> None:
+    della = cluster_of("della")
+    text = job_submit_lua(della)
+    assert text is not None
+    plugin = Plugin(text, partitions=dict.fromkeys(della.partitions, 8640))
+    asked = {60: "test", 61: "short", 4320: "medium", 8640: "vlong"}
+    assert {time: plugin.submit(time_limit=time).set["qos"] for time in asked} == asked
+    assert plugin.submit(time_limit=8640, tres_per_node="gres/gpu:1").set["qos"] == "gpu-long"
+    assert plugin.submit(qos="vlong").set["qos"] == "test"
+
+
+def test_a_fat_gpu_costs_twice_as_much_as_a_thin_one() -> None:
+    conf = slurm_conf(cluster_of("berzelius"))
+    line = next(line for line in conf.splitlines() if line.startswith("PartitionName=berzelius "))
+    assert "GRES/gpu:a100=1.0,GRES/gpu:a100_80g=2.0" in line
+    assert "PriorityDecayHalfLife=21-0" in conf
+
+
+def test_a_lab_preempts_contributors_and_these_preempt_all_others() -> None:
+    gaivi = cluster_of("gaivi")
+    steps = [gaivi.partitions[name] for name in ("Extended", "Contributors", "ScoreLab")]
+    assert [step.entry.tier for step in steps] == sorted({step.entry.tier for step in steps})
+    assert [step.preemptable for step in steps] == [True, True, False]
+    assert set(steps[2].nodes) < set(steps[1].nodes) < set(steps[0].nodes)
