@@ -6,7 +6,6 @@ No code reads a note.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from gpupool.effect import NOTHING, Effect
 
@@ -81,19 +80,6 @@ class Change:
     def actual(self) -> str:
         """The actual values of all properties."""
         return ", ".join(dict.fromkeys(_pair(each.name, each.actual) for each in self.aspects))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change as plain JSON types, without its diff."""
-        return {
-            "operation": self.operation,
-            "kind": str(self.kind),
-            "item": self.item,
-            "wanted": self.wanted,
-            "actual": self.actual,
-            "refused": self.refused,
-            "effect": self.effect.what,
-            "jobs": list(self.effect.jobs),
-        }
 
 
 def _pair(name: str, value: str) -> str:

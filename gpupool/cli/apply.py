@@ -17,6 +17,7 @@ from gpupool.cli.running import (
     show_price,
 )
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.documents.runs import RunDocument
 from gpupool.errors import UsageError
 from gpupool.run.runner import DeployRunner
 from gpupool.run.saved_plan import SavedPlan, apply_saved, is_saved_plan, read
@@ -56,7 +57,7 @@ def command(
             return
         report = run(runner, execute=True, limit=limit, log=log)
     if as_json:
-        print_json({"changed": report.changed, **report.as_dict()})
+        print_json(RunDocument(changed=report.changed, **report.as_dict()))
     else:
         show(stdout, report, diffs=False)
         style = "bold red" if report.failures else "bold green"

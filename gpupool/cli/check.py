@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError, Located, dotted
+from gpupool.documents.inventory import CheckDocument, ComplaintEntry
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster
@@ -26,7 +27,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     of_site = _of_site(inventory, loaded.cluster)
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
-        print_json({"ok": not errors, "complaints": [_as_dict(complaint) for complaint in complaints]})
+        print_json(CheckDocument(ok=not errors, complaints=[_as_dict(complaint) for complaint in complaints]))
     else:
         stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
         for problem in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
@@ -68,7 +69,7 @@ def _line(located: Located) -> str:
     return f"{located} [{located.complaint.code}]" if located.complaint.severity == "warning" else str(located)
 
 
-def _as_dict(located: Located) -> dict[str, object]:
+def _as_dict(located: Located) -> ComplaintEntry:
     complaint = located.complaint
     return {
         "file": located.place.file,

@@ -2,14 +2,18 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli.running import announced_runner, chosen, passed_over, run
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
+from gpupool.documents.state import DifferenceEntry, DriftDocument
 from gpupool.terminal import styled
 from gpupool.wording import counted
+
+if TYPE_CHECKING:
+    from gpupool.programs.drift.difference import Difference
 
 _WIDEST = 48  # characters of a column
 _MOST = 40  # rows: a screen
@@ -44,14 +48,14 @@ def command(
         looked = [node.name for node in target.nodes if node.name in names]
         write(metrics, metrics_text(seen.differences, looked, seen.unread, time.time()))
     if as_json:
-        print_json({
+        print_json(DriftDocument({
             "ok": not seen.unread,
             "drift": bool(seen.differences),
             "asleep": list(plan.asleep),
             "out_of_service": list(plan.away),
-            "trouble": seen.unread,
-            "differences": [difference.as_dict() for difference in seen.differences],
-        })  # fmt: skip
+            "trouble": dict(seen.unread),
+            "differences": [_entry(difference) for difference in seen.differences],
+        }))  # fmt: skip
     else:
         if seen.differences:
             from rich.table import Table
@@ -80,3 +84,15 @@ def command(
 
 def _short(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _entry(difference: "Difference") -> DifferenceEntry:
+    return {
+        "node": difference.node,
+        "kind": difference.kind,
+        "what": difference.what,
+        "inventory": difference.inventory,
+        "file": difference.file,
+        "live": difference.live,
+        "then": difference.then,
+    }

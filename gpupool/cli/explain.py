@@ -9,6 +9,7 @@ from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.quote import listed
+from gpupool.documents.inventory import ExplainDocument, ExplainedEntry
 from gpupool.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def command(
         raise UsageError(f"{name} has no value of {key!r}{_hint(key, keys)}")
     chosen = [(each, values) for each, values in chosen if values]
     if as_json:
-        print_json({"explained": [_as_dict(explained, values) for explained, values in chosen]})
+        print_json(ExplainDocument(explained=[_as_dict(explained, values) for explained, values in chosen]))
         return
     for explained, values in chosen:
         if key is None:
@@ -86,7 +87,7 @@ def _hint(word: str, known: list[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _as_dict(explained: "Explained", values: "list[Value]") -> dict[str, object]:
+def _as_dict(explained: "Explained", values: "list[Value]") -> ExplainedEntry:
     return {
         "what": explained.what,
         "name": explained.name,

@@ -1,18 +1,21 @@
 """`gpupool log`: the applies that changed nodes (who, when, from which commit), from the log of each node."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
+from gpupool.documents.state import AppliedEntry, LogDocument
 from gpupool.errors import UsageError
 from gpupool.run.log import Run, history
 from gpupool.terminal import styled
 from gpupool.wording import counted, shortened
+
+if TYPE_CHECKING:
+    from gpupool.facts.applies import Applied
 
 Since = Annotated[
     str | None,
@@ -42,15 +45,15 @@ def command(
     runner = announced_runner(inventory, on, "log")
     seen = history(runner, chosen(runner.target, limit), after)
     if as_json:
-        print_json({
+        print_json(LogDocument({
             "ok": not seen.unread,
             "asleep": list(seen.asleep),
             "trouble": dict(seen.unread),
             "runs": [
-                {"run": run.first.run, "nodes": {name: asdict(record) for name, record in run.nodes.items()}}
+                {"run": run.first.run, "nodes": {name: _entry(record) for name, record in run.nodes.items()}}
                 for run in seen.runs
             ],
-        })  # fmt: skip
+        }))  # fmt: skip
     else:
         _show(seen.runs, long)
         for name, count in seen.damaged.items():
@@ -123,3 +126,21 @@ def _changes(run: Run) -> Iterator[str]:
             yield f"    {name}: and {more} more"
         if record.failure:
             yield f"    {name}: {record.failure}"
+
+
+def _entry(record: "Applied") -> AppliedEntry:
+    return {
+        "run": record.run,
+        "begun": record.begun,
+        "who": record.who,
+        "command": record.command,
+        "version": record.version,
+        "cluster": record.cluster,
+        "commit": record.commit,
+        "uncommitted": record.uncommitted,
+        "ended": record.ended,
+        "count": record.count,
+        "changes": list(record.changes),
+        "failure": record.failure,
+        "under_way": record.under_way,
+    }

@@ -10,6 +10,7 @@ from gpupool.cli import complete
 from gpupool.cli.running import announced_runner
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cli.watch import COLOURS, Watch
+from gpupool.documents.nodes import MaintainDocument
 from gpupool.errors import UsageError
 from gpupool.terminal import styled
 from gpupool.wording import counted
@@ -138,7 +139,7 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
     """Print one line per node and a summary, or all of it as JSON."""
     progress = ready.progress
     if as_json:
-        print_json({
+        print_json(MaintainDocument({
             "ok": ready.ok,
             "seconds": round(seconds, 3),
             "nodes": {
@@ -152,7 +153,7 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
                 for share in ready.shares
                 if share.lab
             ],
-        })  # fmt: skip
+        }))  # fmt: skip
         return
     for name, step in progress.items():
         if step.phase != "nothing to do":

@@ -9,6 +9,7 @@ import typer
 from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
+from gpupool.documents.nodes import OnboardDocument
 from gpupool.errors import GpupoolError
 from gpupool.run.runner import DeployRunner
 
@@ -92,7 +93,7 @@ def command(
     with reach(prepared.after) as controller:
         done = Onboarding(controller, runner, Watch(stderr), prepared).run()
     if as_json:
-        print_json({"joined": list(done.names), "commands": dict(done.commands), "later": dict(done.later)})
+        print_json(OnboardDocument(joined=list(done.names), commands=dict(done.commands), later=dict(done.later)))
         return
     stdout.print(f"{', '.join(done.names)}: in service", style="bold green")
     show_rest(done.commands, done.later)

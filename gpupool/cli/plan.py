@@ -8,6 +8,7 @@ import typer
 from gpupool.cli import price
 from gpupool.cli.running import announced_runner, exit_if_failed, planned, run, show, show_price
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
+from gpupool.documents.runs import RunDocument
 from gpupool.engine.report import Report
 from gpupool.run.runner import DeployRunner
 from gpupool.run.saved_plan import ensure_writable, saved_plan
@@ -39,7 +40,7 @@ def command(
     runner = announced_runner(inventory, on, "plan")
     report = run(runner, execute=False, limit=limit, log=log)
     if as_json:
-        print_json({"changed": report.changed, **report.as_dict()})
+        print_json(RunDocument(changed=report.changed, **report.as_dict()))
     elif as_page:
         print(price.markdown(report, planned(report)), end="")
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
+from gpupool.documents.rehearsal import PromisesDocument
 from gpupool.engine.progress import shown
 from gpupool.errors import StoppedError
 from gpupool.slurm.releases import Tested
@@ -73,9 +74,9 @@ def _list(wish: "Request", as_json: bool) -> None:
     expected = Expected(wish.cluster)
     rows = [(promise.key, promise.text, promise.not_made_because(expected)) for promise in wish.promises]
     if as_json:
-        print_json({
+        print_json(PromisesDocument({
             "promises": [{"key": key, "promise": text, "not_made_because": why} for key, text, why in rows]
-        })  # fmt: skip
+        }))  # fmt: skip
         return
     width = max(len(key) for key, _, _ in rows)
     for key, text, why in rows:

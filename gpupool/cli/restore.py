@@ -8,6 +8,7 @@ import typer
 from gpupool.cli.running import announced_runner, exit_if_failed
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
+from gpupool.documents.runs import RecoveryDocument
 from gpupool.errors import UsageError
 from gpupool.remote.nodes import Nodes
 from gpupool.run.runner import DeployRunner
@@ -92,7 +93,11 @@ def _bring_back(runner: DeployRunner, backup: str, aside: bool, yes: bool, as_js
             return
         report = recovery.carry_out(plan, aside=aside)
     if as_json:
-        print_json({"restored": plan.lost, "ends": plan.ends, "forgets": plan.forgets, **report.as_dict()})
+        print_json(
+            RecoveryDocument(
+                restored=list(plan.lost), ends=list(plan.ends), forgets=list(plan.forgets), **report.as_dict()
+            )
+        )
     else:
         for name, why in report.failures.items():
             stdout.print(styled((name, "red"), ": ", why))

@@ -8,6 +8,7 @@ from gpupool.cli import complete
 from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
+from gpupool.documents.nodes import RetireDocument
 from gpupool.run.runner import DeployRunner
 from gpupool.terminal import styled
 
@@ -44,12 +45,12 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     with reach(runner.target) as controller:
         done = Retirement(controller, runner, Watch(stderr), leaving).run()
     if as_json:
-        print_json({
+        print_json(RetireDocument({
             "retired": list(done.names),
             "commands": dict(done.commands),
             "left": dict(done.left),
             "later": dict(done.later),
-        })  # fmt: skip
+        }))  # fmt: skip
         return
     for name, why in done.left.items():
         stdout.print(styled((name, "yellow"), ": ", why))

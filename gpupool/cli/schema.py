@@ -1,9 +1,11 @@
-"""`gpupool schema`: print the inventory language as JSON Schema, for editors."""
+"""`gpupool schema`: print the inventory language as JSON Schema for editors, or the form of `--json` for programs."""
 
 import json
 from typing import Annotated, Any
 
 import typer
+
+from gpupool.errors import UsageError
 
 
 def command(
@@ -11,14 +13,35 @@ def command(
         bool,
         typer.Option("--rehearsal", help="Print the schema of INVENTORY/rehearsal/*.yml, the site's own promises."),
     ] = False,
+    printed: Annotated[
+        str | None,
+        typer.Option("--json", metavar="COMMAND", help="Print the schema of what this command prints with --json."),
+    ] = None,
 ) -> None:
     """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.
 
     Examples:
       gpupool schema > my-site/.schema.json
       gpupool schema --rehearsal
+      gpupool schema --json plan
     """
-    print(json.dumps(of_promises() if rehearsal else of_inventories(), indent=2))
+    if printed is not None:
+        if rehearsal:
+            raise UsageError("--rehearsal and --json cannot be combined: each prints another schema")
+        schema = of_output(printed)
+    else:
+        schema = of_promises() if rehearsal else of_inventories()
+    print(json.dumps(schema, indent=2))
+
+
+def of_output(command: str) -> dict[str, Any]:
+    """Return the JSON Schema of a command's output with `--json`; UsageError if it has no such output."""
+    from gpupool.documents.schema import DOCUMENTS, schema_of
+
+    if command not in DOCUMENTS:
+        known = ", ".join(f"'{name}'" if " " in name else name for name in DOCUMENTS)
+        raise UsageError(f"--json {command}: there is no command {command!r} with --json; there are {known}")
+    return schema_of(command)
 
 
 def of_inventories() -> dict[str, Any]:

@@ -9,11 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from gpupool.cli import complete
+from gpupool.documents.version import FORMAT_VERSION
 from gpupool.errors import GpupoolError
 from gpupool.terminal import Screen
-
-#: The version of the form of `--json`. It grows if a key is removed, renamed or gets another meaning.
-FORMAT_VERSION = 1
 
 stdout = Screen()
 stderr = Screen(stderr=True)

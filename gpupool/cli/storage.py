@@ -1,18 +1,18 @@
 """`gpupool storage report`: list large directories, from the usage reports that the servers write."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli.running import announced_runner, chosen
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
+from gpupool.documents.state import UncountedEntry, UsageDocument, UsedEntry
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.terminal import styled
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster
-    from gpupool.run.usage import UsageReport, Used
+    from gpupool.run.usage import Uncounted, UsageReport, Used
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -50,15 +50,15 @@ def report(
         key=lambda directory: (-directory.kib, directory.path),
     )
     if as_json:
-        print_json({
+        print_json(UsageDocument({
             "ok": not usage.trouble,
             "over_kib": least,
-            "directories": [asdict(directory) for directory in large],
+            "directories": [_directory(directory) for directory in large],
             "counted": len(usage.directories),
             "without_file": usage.missing,
-            "not_written": [asdict(uncounted) for uncounted in usage.uncounted],
+            "not_written": [_uncounted(uncounted) for uncounted in usage.uncounted],
             "trouble": usage.trouble,
-        })  # fmt: skip
+        }))  # fmt: skip
     else:
         _show(usage, large, least)
     if usage.trouble:
@@ -98,3 +98,19 @@ def _show(usage: "UsageReport", large: "list[Used]", least: int) -> None:
     rest = f"; {usage.missing} have no report yet" if usage.missing else ""
     summary = f"directories larger than {format_size(least // 1024)}: {len(large)} of {len(usage.directories)}"
     stdout.print(f"{summary}{rest}", style="bold")
+
+
+def _directory(used: "Used") -> UsedEntry:
+    return {
+        "path": used.path,
+        "node": used.node,
+        "kib": used.kib,
+        "size": used.size,
+        "updated": used.updated,
+        "owner": used.owner,
+        "account": used.account,
+    }
+
+
+def _uncounted(directory: "Uncounted") -> UncountedEntry:
+    return {"path": directory.path, "node": directory.node, "owner": directory.owner, "why": directory.why}

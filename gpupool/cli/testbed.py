@@ -10,6 +10,7 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, ensure_confirmable, print_json, stderr
+from gpupool.documents.testbed import DownDocument, StatusDocument
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.terminal import Screen, styled
 from gpupool.testbed import look, state
@@ -163,7 +164,7 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
         tell(f"removing {testbed.id}")
         removed = lifecycle.down(testbed.id)
     if as_json:
-        print_json({"testbed": testbed.id, "removed": list(removed)})
+        print_json(DownDocument({"testbed": testbed.id, "removed": list(removed)}))
     else:
         Screen().print(f"removed testbed {testbed.name}: {len(testbed.nodes)} nodes, their network and storage")
 
@@ -178,7 +179,11 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
     testbed = state.find(inventory, name=name, prefix=prefix)
     nodes = look.status(testbed.id)
     if as_json:
-        print_json({"testbed": testbed.id, "network": testbed.network, "nodes": [node.as_dict() for node in nodes]})
+        print_json(
+            StatusDocument(
+                {"testbed": testbed.id, "network": testbed.network, "nodes": [node.as_dict() for node in nodes]}
+            )
+        )
     else:
         from rich.table import Table
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.documents.state import VerifyDocument
 from gpupool.power import powered_down
 from gpupool.slurm.hostlists import fold_set
 from gpupool.target import Target
@@ -35,7 +36,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     made = [outcome for outcome in outcomes if not outcome.not_checked]
     if as_json:
         failed = sum(not outcome.ok for outcome in made)
-        print_json({
+        print_json(VerifyDocument({
             "ok": not failed,
             "asleep": list(off),
             "out_of_service": out,
@@ -48,7 +49,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
                 for each in outcomes
                 if each.not_checked
             ],
-        })  # fmt: skip
+        }))  # fmt: skip
     else:
         failed = show_failures(outcomes)
         nodes = counted(len({outcome.node for outcome in made}), "node")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpupool.change import Change
+from gpupool.documents.runs import ChangeEntry, HostEntry, ReportDocument
 from gpupool.effect import Effect, together
 from gpupool.errors import GpupoolError
 from gpupool.reasons import Code, Reason
@@ -65,7 +66,7 @@ class HostReport:
         """The effects of all changes of the node as one, with those of `waits`."""
         return together([*(change.effect for change in self.changes), *self.waits])
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> HostEntry:
         """Return the result as plain JSON types."""
         return {
             "ok": self.ok,
@@ -74,7 +75,7 @@ class HostReport:
             "effect": self.effect.what,
             "jobs": list(self.effect.jobs),
             "notes": list(self.notes),
-            "changes": [{**change.as_dict(), "diff": changed(change)} for change in self.changes],
+            "changes": [_entry(change) for change in self.changes],
             "commands": self.commands,
             "seconds": round(self.seconds, 3),
         }
@@ -137,7 +138,7 @@ class Report:
             lines = [f"{name}: {why}" for name, why in self.failures.items()]
             raise GpupoolError("\n".join([*lines, advice] if advice else lines))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> ReportDocument:
         """Return the report as plain JSON types."""
         return {
             "ok": self.ok,
@@ -147,3 +148,17 @@ class Report:
             "out_of_service": list(self.away),
             "hosts": {name: host.as_dict() for name, host in self.hosts.items()},
         }
+
+
+def _entry(change: Change) -> ChangeEntry:
+    return {
+        "operation": change.operation,
+        "kind": str(change.kind),
+        "item": change.item,
+        "wanted": change.wanted,
+        "actual": change.actual,
+        "refused": change.refused,
+        "effect": change.effect.what,
+        "jobs": list(change.effect.jobs),
+        "diff": changed(change),
+    }

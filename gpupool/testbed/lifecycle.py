@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from gpupool.documents.testbed import UpDocument
 from gpupool.errors import TestbedError
 from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, loss, network, orders, vm
 from gpupool.testbed import state as kept
@@ -31,9 +31,19 @@ class Up:
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> UpDocument:
         """Return the result as plain data."""
-        return asdict(self)
+        return {
+            "state": self.state.as_dict(),
+            "created": list(self.created),
+            "recreated": list(self.recreated),
+            "started": list(self.started),
+            "kept": list(self.kept),
+            "orphans": list(self.orphans),
+            "failed_units": {name: list(units) for name, units in self.failed_units.items()},
+            "warnings": list(self.warnings),
+            "seconds": self.seconds,
+        }
 
 
 def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:

@@ -3,10 +3,11 @@
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpupool.documents.testbed import NodeStatusEntry
 from gpupool.errors import TestbedError, UsageError
 from gpupool.shell import shell_file
 from gpupool.testbed import docker, dockerd
@@ -36,9 +37,19 @@ class NodeStatus:
         """Return whether the node can be used; failed or slow services are the cluster's problem, not the testbed's."""
         return self.container == "running" and self.ssh and self.systemd in ("running", "degraded", "starting")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> NodeStatusEntry:
         """Return the state as plain data, with `ok`."""
-        return {**asdict(self), "ok": self.ok}
+        return {
+            "name": self.name,
+            "address": self.address,
+            "roles": list(self.roles),
+            "container": self.container,
+            "systemd": self.systemd,
+            "ssh": self.ssh,
+            "failed_units": list(self.failed_units),
+            "machine": self.machine,
+            "ok": self.ok,
+        }
 
 
 def status(testbed: str) -> list[NodeStatus]:

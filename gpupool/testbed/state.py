@@ -7,10 +7,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from gpupool.documents.testbed import StateEntry
 from gpupool.errors import TestbedError
 from gpupool.testbed import keys
 
@@ -39,6 +40,28 @@ class State:
     machines: list[str] = field(default_factory=list)
     shapes: dict[str, str] = field(default_factory=dict)
     spares: dict[str, str] = field(default_factory=dict)
+
+    def as_dict(self) -> StateEntry:
+        """Return the state as plain JSON types."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "prefix": self.prefix,
+            "inventory": self.inventory,
+            "network": self.network,
+            "domain": self.domain,
+            "suite": self.suite,
+            "cgroups": self.cgroups,
+            "images": self.images,
+            "nodes": self.nodes,
+            "roles": self.roles,
+            "key": self.key,
+            "known_hosts": self.known_hosts,
+            "ssh_config": self.ssh_config,
+            "machines": self.machines,
+            "shapes": self.shapes,
+            "spares": self.spares,
+        }
 
 
 def folder(testbed: str) -> Path:
@@ -130,7 +153,7 @@ def load(testbed: str) -> State:
 
 def save(state: State) -> None:
     """Write the state atomically."""
-    keys.write(folder(state.id) / "state.json", json.dumps(asdict(state), indent=2) + "\n")
+    keys.write(folder(state.id) / "state.json", json.dumps(state.as_dict(), indent=2) + "\n")
 
 
 def forget(testbed: str) -> None:

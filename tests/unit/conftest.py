@@ -1,5 +1,6 @@
 """Fixtures that several tests of this layer use."""
 
+import json
 import re
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from fake_controller import FakeController
 from inventories import INVENTORY, SMALL, STORED, cluster_at
+from printed import command_of, problems
 
 from gpupool import cli
 from gpupool.cluster.model import Cluster
@@ -54,7 +56,10 @@ class Done:
 
 @pytest.fixture
 def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Return a function that runs the command line in this process: a process for each test would take minutes."""
+    """Return a function that runs the command line in this process: a process for each test would take minutes.
+
+    JSON that it prints must match its published schema.
+    """
 
     def run(*arguments: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["gpupool", *map(str, arguments)])
@@ -64,6 +69,8 @@ def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         except SystemExit as end:
             code = end.code or 0
         out, err = capsys.readouterr()
+        if out and (command := command_of([*map(str, arguments)])):
+            assert problems(command, json.loads(out)) == []
         return Done(code if isinstance(code, int) else 1, out, err)
 
     return run

@@ -1,8 +1,9 @@
 """The comparison of a restored database with the live database, for the same period."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+
+from gpupool.documents.runs import DrillDocument
 
 Style = str
 
@@ -30,9 +31,16 @@ class Restored:
         """Return whether nothing is missing."""
         return not any(row.why for row in self.rows)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> DrillDocument:
         """Return the result as plain JSON types."""
-        return {"ok": self.ok, **asdict(self)}
+        return {
+            "ok": self.ok,
+            "backups": list(self.backups),
+            "started": self.started,
+            "rows": [
+                {"what": row.what, "restored": row.restored, "live": row.live, "why": row.why} for row in self.rows
+            ],
+        }
 
     def lines(self) -> Iterator[tuple[str, Style]]:
         """Yield the lines for a screen, each with its style."""

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import get_args
 
 from gpupool.cluster.model import Cluster
+from gpupool.documents.rehearsal import FindingEntry, MomentEntry, RehearseDocument, SettingEntry
 from gpupool.rehearsal.finding import Finding, Moment, Outcome
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -64,7 +65,7 @@ class Rehearsed:
         worst: tuple[Outcome, ...] = ("broken", "void")
         return next((outcome for outcome in worst if self.counts[outcome]), "kept")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> RehearseDocument:
         """Return the rehearsal as plain JSON types."""
         return {
             "cluster": self.cluster,
@@ -82,7 +83,7 @@ class Rehearsed:
             "findings": [_finding(finding) for finding in self.findings],
             "moments": [_moment(moment) for moment in self.moments],
             "suspended": list(self.suspended),
-            "differences": [vars(setting) for setting in self.differences],
+            "differences": [_setting(setting) for setting in self.differences],
         }
 
 
@@ -139,7 +140,7 @@ def verdict(counts: Mapping[Outcome, int]) -> str:
     return "The promise was kept" if tried == 1 else f"All {tried} promises were kept"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> FindingEntry:
     return {
         "promise": finding.promise,
         "words": finding.text,
@@ -151,6 +152,27 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _moment(moment: Moment) -> dict[str, Any]:
-    by_lab = {key: {lab: n for lab, n in getattr(moment, key).items() if n} for key in ("owned", "borrowed", "evicted")}
-    return {"at": round(moment.at, 2), "promise": moment.promise, **by_lab, "idle": moment.idle, "down": moment.down}
+def _moment(moment: Moment) -> MomentEntry:
+    return {
+        "at": round(moment.at, 2),
+        "promise": moment.promise,
+        "owned": _some(moment.owned),
+        "borrowed": _some(moment.borrowed),
+        "evicted": _some(moment.evicted),
+        "idle": moment.idle,
+        "down": moment.down,
+    }
+
+
+def _some(by_lab: Mapping[str, int]) -> dict[str, int]:
+    return {lab: count for lab, count in by_lab.items() if count}
+
+
+def _setting(setting: Setting) -> SettingEntry:
+    return {
+        "file": setting.file,
+        "key": setting.key,
+        "production": setting.production,
+        "twin": setting.twin,
+        "why": setting.why,
+    }

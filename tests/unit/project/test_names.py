@@ -9,6 +9,8 @@ from sources import tree
 
 ROOT = Path(__file__).parents[3]
 PRONOUNS = {"it", "words", "said", "found"}
+#: Keys of `--json` that were published before, and stay.
+DOCUMENTS, OF_DOCUMENTS = ROOT / "gpupool" / "documents", {"words"}
 FOLDERS = ("gpupool", "roles", "deploys", "script", "tests")
 
 
@@ -70,6 +72,8 @@ def test_no_pronoun_is_a_name(folder: str) -> None:
     wrong = []
     for module in modules(folder):
         used = [*names(tree(module)), *((1, part) for part in module.relative_to(ROOT).with_suffix("").parts)]
+        if module.is_relative_to(DOCUMENTS):
+            used = [(line, name) for line, name in used if name not in OF_DOCUMENTS]
         wrong += [f"{module.relative_to(ROOT)}:{line}: {name}" for line, name in used if is_pronoun(name)]
     assert modules(folder) != []
     assert wrong == []
