@@ -33,7 +33,7 @@ class Text:
 
 
 def read(folder: FilePath, instead: Mapping[FilePath, str] | None = None) -> Text:
-    """Read every `*.yml` and `*.yaml` of a folder, or one file, and join them by top-level key.
+    """Read every `*.yml` and `*.yaml` of a folder that is not hidden, or one file, and join them by top-level key.
 
     `instead` has texts that replace the contents of files. A bad file raises no error: `located` has the complaints.
     """
@@ -44,8 +44,10 @@ def read(folder: FilePath, instead: Mapping[FilePath, str] | None = None) -> Tex
 
 
 def files_of(folder: FilePath) -> list[FilePath]:
-    """Return the files of an inventory, in the order in which they are read."""
-    return sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml")) if folder.is_dir() else [folder]
+    """Return the files of an inventory, in the order in which they are read; hidden ones belong to other programs."""
+    if not folder.is_dir():
+        return [folder]
+    return sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml") and not p.name.startswith("."))
 
 
 def _read_file(file: FilePath, text: Text, instead: str | None) -> None:

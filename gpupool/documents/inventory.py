@@ -21,9 +21,9 @@ class ComplaintEntry(TypedDict):
     accepted: str | None
     """The inventory's reason to accept this warning; null if it does not."""
     words: str
-    """What is wrong, for people."""
+    """The problem, as text."""
     hint: str | None
-    """What to write instead, if that is known."""
+    """The text to write instead, if it is known."""
 
 
 class CheckDocument(TypedDict):
@@ -52,7 +52,7 @@ class ExplainedEntry(TypedDict):
     """The settings of one thing with the name."""
 
     what: str
-    """What has the name: `node`, `partition`, `account`, `user`, `QoS`."""
+    """Its kind: `node`, `partition`, `account`, `user`, `QoS`."""
     name: str
     """The name."""
     values: list[ValueEntry]

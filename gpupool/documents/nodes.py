@@ -15,16 +15,16 @@ class MaintainedEntry(TypedDict):
 
 
 class ShareEntry(TypedDict):
-    """What one lab may lack at once."""
+    """The share of one lab."""
 
     lab: str
     """The lab's account."""
     owns: int
-    """What the lab owns, in `unit`."""
+    """Number that the lab owns, in `unit`."""
     unit: str
     """`GPUs`, `CPUs` or `nodes`."""
     may_lack: int
-    """The most that the lab may lack at once, in `unit`."""
+    """Number that the lab may lack at once at most, in `unit`."""
 
 
 class MaintainDocument(TypedDict):
@@ -37,7 +37,7 @@ class MaintainDocument(TypedDict):
     nodes: dict[str, MaintainedEntry]
     """The end of each node, in the order of the inventory."""
     labs: list[ShareEntry]
-    """What labs may lack meanwhile."""
+    """The number that each lab may lack meanwhile."""
 
 
 class OnboardDocument(TypedDict):

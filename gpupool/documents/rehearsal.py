@@ -31,9 +31,9 @@ class FindingEntry(TypedDict):
     words: str
     """The promise, as text."""
     tried: str
-    """What was tried, for people."""
+    """The test, as text."""
     happened: str
-    """What happened, for people."""
+    """The result, as text."""
     outcome: Literal["kept", "broken", "void", "not made"]
     """`void`: nothing in the inventory protects the promise; `not made`: the inventory does not make it."""
     seconds: float
@@ -108,6 +108,6 @@ class RehearseDocument(TypedDict):
     moments: list[MomentEntry]
     """The GPUs over time."""
     suspended: list[str]
-    """What is out of service on the cluster, and which promises this suspends, as text."""
+    """Nodes and GPUs out of service on the cluster, and the promises that this suspends, as text."""
     differences: list[SettingEntry]
     """The settings that differ between the twin and the cluster."""

@@ -13,9 +13,9 @@ class ChangeEntry(TypedDict):
     item: str
     """The item: a path, a package, a unit."""
     wanted: str
-    """What the inventory asks for."""
+    """The state in the inventory."""
     actual: str
-    """What the node has; empty if it has nothing."""
+    """The state on the node; empty if it has nothing."""
     refused: bool
     """Whether gpupool will not make this change."""
     effect: str
@@ -38,7 +38,7 @@ class HostEntry(TypedDict):
     """Why the node failed, in one word: `failed`, `refused`, `held`, `unreachable`, `busy`, `unit-down`, `waits`,
     `needs-reboot`."""
     effect: str
-    """The effects of all changes of the node, also of those that wait."""
+    """The effects of all changes of the node, also of changes that wait for a drained node."""
     jobs: list[str]
     """Jobs that delay changes, or that changes would end: `33 of u-kira1`."""
     notes: list[str]
@@ -90,13 +90,13 @@ class RowEntry(TypedDict):
     """One line of the comparison."""
 
     what: str
-    """What is counted."""
+    """The things that are counted."""
     restored: int
     """The number in the restored database."""
     live: int
     """The number in the cluster's database."""
     why: str
-    """What is wrong; empty if nothing is missing."""
+    """The problem; empty if nothing is missing."""
 
 
 class DrillDocument(TypedDict):

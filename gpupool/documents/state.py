@@ -181,4 +181,4 @@ class UsageDocument(TypedDict):
     not_written: list[UncountedEntry]
     """Directories for which the last count wrote no file."""
     trouble: dict[str, str]
-    """What could not be read, and why: by node, or by node and directory."""
+    """Why something could not be read, in one line, by node or by node and directory."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-#: The folder of the inventory in the repository. It has no other files, because every *.yml file in it is read.
+#: The folder of the inventory in the repository. It has no other files: every *.yml file that is not hidden is read.
 INVENTORY = "inventory"
 
 #: Places in a repository by file of this folder. Names without a dot, because tools ignore files with one.

@@ -1,4 +1,4 @@
-"""What a command prints with `--json`, compared with its published JSON Schema."""
+"""The output of a command with `--json`, compared with its published JSON Schema."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Path, Place, locate
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.near import misspelt
-from gpupool.cluster.text import read
+from gpupool.cluster.text import files_of, read
 from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Submit
 
 
@@ -18,7 +18,7 @@ def scenarios(inventory: FilePath, cluster: Cluster | None) -> list[Scenario]:
     Without a Cluster, because the inventory has errors itself, there are no complaints about users.
     """
     folder = inventory / "rehearsal"
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")) if folder.is_dir() else []
+    files = files_of(folder) if folder.is_dir() else []
     valid: list[Scenario] = []
     located: list[Located] = []
     taken: dict[str, FilePath] = {}

@@ -1,4 +1,4 @@
-"""What commands print with `--json`: it matches the published schema, in which each key is described.
+"""The output of commands with `--json`: it matches the published schema, in which each key is described.
 
 The fixture `gpupool` compares the output of each command line with `--json` of all tests, too.
 """

@@ -9,6 +9,7 @@ import pytest
 
 from gpupool.cluster import text
 from gpupool.cluster.load import examine
+from gpupool.rehearsal.scenarios.read import scenarios
 
 SMALL = (inventories.SMALL / "inventory.yml").read_text()
 
@@ -30,6 +31,18 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     lines = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).open]
     assert lines == [f"{name}.yml:1: error: cannot be read: a device or a pipe, not a file" for name in "ab"]
     assert len(examine(tmp_path / "a.yml").errors) == 1
+
+
+def test_hidden_files_belong_to_other_programs(tmp_path: Path) -> None:
+    """CI's file and the lock of an editor may be beside the inventory's own."""
+    (tmp_path / "inventory.yml").write_text(SMALL)
+    for name in (".gitlab-ci.yml", ".pre-commit-config.yaml", "rehearsal/.other.yml", "labs/.other.yml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("stages: [check]\n")
+    (tmp_path / ".#inventory.yml").symlink_to("ann@laptop.4711")
+    assert [file.name for file in text.files_of(tmp_path)] == ["inventory.yml"]
+    assert examine(tmp_path).open == examine(inventories.SMALL).open == []
+    assert scenarios(tmp_path, None) == []
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
