@@ -63,7 +63,7 @@ def _driver(software: Software, nodes: frozenset[str], path: Path, entry: Driver
     elsewhere = entry.driver_branch or entry.repository
     return Driver(
         nodes,
-        value("driver_branch") or (None if repository else distributions()[software.system.codename].default),
+        value("driver_branch") or (None if repository else distributions()[software.system.key].default),
         "open" if value("module") == "open" else "proprietary",
         repository,
         entry.version if elsewhere else value("version"),

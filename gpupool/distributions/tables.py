@@ -51,14 +51,17 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 class Distribution:
     """A release of a distribution.
 
-    `name` is the distribution's, such as Debian, `codename` the release's, and `label` that of both in
-    inventories, such as debian-13. `os_release` are ID and VERSION_CODENAME
-    in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd` are the versions
-    of these programs. `packages` has the names of packages by purpose. Packages for the purposes in `without` come from
-    elsewhere. `units` are systemd's units by service, without `.service`. `origin` is the field of that name in the
-    distribution's archives, `components` are their components beside main.
+    `key` is its row in the tables, also in those of drivers, and `title` its name for people, such as Ubuntu 24.04.
+    `name` is the distribution's, such as Debian, `codename` the release's in its archives, and `label` that of both in
+    inventories, such as debian-13. `proved`: gpupool is known to have run on it. `os_release` are ID and
+    VERSION_CODENAME in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd`
+    are the versions of these programs. `packages` has the names of packages by purpose. Packages for the purposes in
+    `without` come from elsewhere. `units` are systemd's units by service, without `.service`. `origin` is the field of
+    that name in the distribution's archives, `components` are their components beside main.
     """
 
+    key: str
+    title: str
     name: str
     label: str
     codename: str
@@ -71,10 +74,11 @@ class Distribution:
     origin: str
     components: tuple[str, ...]
     without: frozenset[Purpose] = frozenset()
+    proved: bool = True
 
     def __str__(self) -> str:
-        """Return both names, such as Debian trixie."""
-        return f"{self.name} {self.codename}"
+        """Return the name for people."""
+        return self.title
 
     def names(self, *purposes: Purpose) -> set[str]:
         """Return the names of the packages for these purposes."""
@@ -98,19 +102,19 @@ class Distribution:
 
 @cache
 def distributions() -> Mapping[str, Distribution]:
-    """Return the releases of all tables by codename."""
+    """Return the releases of all tables by key: the name of the suite, or that of a distribution without suites."""
     tables = sorted(Path(__file__).parent.glob("*.yml"))
-    return {release.codename: release for table in tables for release in _releases(read(table))}
+    return {release.key: release for table in tables for release in _releases(read(table))}
 
 
 def distribution(name: str) -> Distribution:
-    """Return a release by its label or its codename; KeyError if no table has it."""
+    """Return a release by its label or its key; KeyError if no table has it."""
     return _by_name()[name]
 
 
 def shipping(slurm: str) -> list[str]:
-    """Return the codenames of the releases that ship a release of Slurm."""
-    return [name for name, release in distributions().items() if release.slurm == slurm]
+    """Return the keys of the proved releases that ship a release of Slurm."""
+    return [key for key, release in distributions().items() if release.slurm == slurm and release.proved]
 
 
 @cache
@@ -119,14 +123,16 @@ def _by_name() -> Mapping[str, Distribution]:
 
 
 def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
-    for codename, row in table["releases"].items():
+    for key, row in table["releases"].items():
         packages = {**table["packages"], **row.get("packages", {})}
         units = {**table["units"], **row.get("units", {})}
         yield Distribution(
-            table["name"],
+            key,
+            row.get("title", f"{table['name']} {key}"),
+            row.get("name", table["name"]),
             row["label"],
-            codename,
-            (table["id"], row.get("codename", codename)),
+            row.get("suite", key),
+            (table["id"], row.get("codename", key)),
             row["slurm"],
             version(row["openssh"]),
             version(row["sssd"]),
@@ -135,4 +141,5 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             table["origin"],
             tuple(table["components"]),
             frozenset(row.get("without", ())),
+            not table.get("unproved", False),
         )

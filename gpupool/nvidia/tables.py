@@ -40,7 +40,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Packages:
-    """Debian's package of a driver branch, and that of its open kernel module, if there is one."""
+    """A distribution's package of a driver branch, and that of its open kernel module, if there is one."""
 
     driver: str
     open: str | None
@@ -48,7 +48,7 @@ class Packages:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The drivers of a release of Debian: packages by branch, and the branch of `nvidia-driver` (`default`)."""
+    """The drivers of a release: packages by branch, and the branch without a choice in the inventory (`default`)."""
 
     default: str
     branches: Mapping[str, Packages]
@@ -90,8 +90,8 @@ def architectures() -> Mapping[str, Architecture]:
 
 @cache
 def distributions() -> Mapping[str, Distribution]:
-    """Return the drivers of each release of Debian."""
-    rows = read("debian")["distributions"]
+    """Return the drivers of each release of a distribution, by its key in gpupool.distributions."""
+    rows = {**read("debian")["distributions"], **read("ubuntu")["distributions"]}
     return {
         release: Distribution(
             row["default"],

@@ -12,7 +12,7 @@ RELEASES = ("20.11", "21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.0
 #: The releases that `slurm.version` of an inventory may name: the tables of `slurm/keys` are compared with each.
 Known = Literal["22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05"]
 KNOWN: tuple[Known, ...] = get_args(Known)
-#: The known releases that gpupool's tests run, and that a twin can run: a distribution of its tables ships them.
+#: The known releases that gpupool's tests run, and that a twin can run: a proved distribution of its tables ships them.
 Tested = Literal["22.05", "24.11", "26.05"]
 TESTED: tuple[Tested, ...] = get_args(Tested)
 #: The release of an inventory without `slurm.version`.

@@ -211,13 +211,19 @@ def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]
 
 
 def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool") -> Spec:
-    """Return the containers, network and volumes of a stand-in."""
+    """Return the containers, network and volumes of a stand-in; TestbedError if no image has the nodes' system."""
+    system = cluster.software.system
+    if not system.proved:
+        raise TestbedError(
+            f"there is no image of {system} for a testbed: in a copy of the inventory, set another "
+            "software.distribution (`gpupool rehearse` needs none: it tries the rules on Slurm alone)"
+        )
     return Spec(
         name=name or cluster.name,
         prefix=prefix,
         network=cluster.entry.network,
         domain=cluster.entry.domain or "",
-        suite=cluster.software.system.codename,
+        suite=system.codename,
         containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
         volumes=tuple(
             _volume(cluster, mount) for mount in cluster.mounts if mount.server not in cluster.drivers.machines

@@ -133,7 +133,7 @@ def _advice(site: Site, needs: Architecture) -> str:
     """Return a hint at a branch: the distribution's newest that fits, else the GPU's last, else a long-term one."""
     system = site.inventory.software.system
     fitting = [branch for branch in branches().values() if _fits(branch, needs)]
-    if ours := [branch.name for branch in fitting if branch.name in distributions()[system.codename].branches]:
+    if ours := [branch.name for branch in fitting if branch.name in distributions()[system.key].branches]:
         return f"use {ours[-1]}, which {system} has"
     best = max(fitting, key=lambda each: (each.name == needs.last_branch, each.long_term, version(each.name)))
     return f"use {best.name}"
@@ -186,7 +186,7 @@ def ensure_drivers_are_available(site: Site) -> Iterator[Complaint]:
 
 def _not_shipped(site: Site) -> Iterator[Complaint]:
     system = site.inventory.software.system
-    shipped = distributions()[system.codename].branches
+    shipped = distributions()[system.key].branches
     for driver in _drivers(site):
         branch = branches().get(driver.branch or "")
         if branch is None:

@@ -1,4 +1,4 @@
-"""The Debian packages of a driver."""
+"""The packages of a driver."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,11 @@ PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
 
 def from_distribution(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
     """Return the packages of a branch in a distribution's release; KeyError if the release does not have it."""
-    row = read("packages")["debian"]
-    series = _series(system.codename)
+    system_id, _ = system.os_release
+    row = read("packages")[system_id]
+    if "series" not in row:
+        return _by_branch(system, row, branch, module, exact)
+    series = _series(system.key)
     own = series[branch]
 
     def named(pattern: str, of: str = own) -> str:
@@ -37,6 +40,22 @@ def from_distribution(system: Distribution, branch: str, module: Module, exact: 
     )
 
 
+def _by_branch(
+    system: Distribution, row: Mapping[str, Any], branch: str, module: Module, exact: str | None
+) -> GpuDriver:
+    """Return the packages of a branch in a distribution whose names have the branch's number."""
+
+    def named(kind: str, of: str) -> str:
+        name: str = row["module"][kind]
+        return name.format(branch=of)
+
+    wanted = named(module, branch)
+    modules = [named(kind, other) for other in distributions()[system.key].branches for kind in row["module"]]
+    held = (name.format(branch=branch) for name in row["held"])
+    instead = tuple(name for name in modules if name != wanted)
+    return GpuDriver(branch, exact, (wanted, *held), _beside(system, row), instead)
+
+
 def from_repository(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
     """Return the packages of a branch, with their names in NVIDIA's own repository."""
     rows = read("packages")["nvidia"]
@@ -51,9 +70,9 @@ def _beside(system: Distribution, row: Mapping[str, Any]) -> tuple[str, ...]:
     return (*sorted(system.names("kernel headers")), *row["beside"])
 
 
-def _series(codename: str) -> dict[str, str]:
+def _series(key: str) -> dict[str, str]:
     """Return the part of the package names by branch, such as `tesla-535-`."""
     return {
         branch: packages.driver.removeprefix("nvidia-").removesuffix("driver")
-        for branch, packages in distributions()[codename].branches.items()
+        for branch, packages in distributions()[key].branches.items()
     }

@@ -11,12 +11,12 @@ _PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurm
 
 
 def runnable(version: Known) -> Tested:
-    """Return a release that a twin can run; UsageError if no distribution has packages of it."""
+    """Return a release that a twin can run; UsageError if no image has packages of it."""
     for tested in TESTED:
         if tested == version:
             return tested
     known = ", ".join(TESTED)
-    raise UsageError(f"a twin cannot run Slurm {version}: no distribution that gpupool knows ships it, only {known}")
+    raise UsageError(f"a twin cannot run Slurm {version}: there is no image with it, only with {known}")
 
 
 def ensure(version: Tested, tell: Callable[[str], None]) -> str:

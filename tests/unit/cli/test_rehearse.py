@@ -222,7 +222,7 @@ def test_a_release_that_no_twin_can_run_needs_another_and_the_report_names_it(
     change.write_text("slurm: {version: '25.11'}\n")
     done = gpupool("rehearse", SKYNET, "--with", change)
     assert (done.code, stage.started) == (2, [])
-    assert "a twin cannot run Slurm 25.11: no distribution that gpupool knows ships it, only 22.05, 24.11" in done.err
+    assert "a twin cannot run Slurm 25.11: there is no image with it, only with 22.05, 24.11" in done.err
     done = gpupool("rehearse", SKYNET, "--with", change, "--slurm", "26.05", "--json")
     assert (done.code, stage.started[0]["version"]) == (0, "26.05")
     assert json.loads(done.out)["not_rehearsed_with"] == "25.11"

@@ -20,9 +20,9 @@ MAY_NAME = ("gpupool/distributions", "gpupool/testbed", "gpupool/cluster/schema"
 
 
 def test_an_inventory_may_name_each_release_of_the_tables() -> None:
-    names = {name for row in distributions().values() for name in (row.label, row.codename)}
+    names = {name for row in distributions().values() for name in (row.label, row.key)}
     assert set(get_args(NodeSystem)) == names
-    assert all(distribution(row.label) == distribution(row.codename) == row for row in distributions().values())
+    assert all(distribution(row.label) == distribution(row.key) == row for row in distributions().values())
     assert set(nvidia.distributions()) == set(distributions())
 
 
@@ -48,12 +48,39 @@ def test_the_packages_of_a_release_replace_the_common_ones() -> None:
 
 
 def test_settings_depend_on_versions_of_programs_not_on_names_of_releases() -> None:
-    assert [name for name, release in distributions().items() if release.has_sshd_penalties] == ["trixie", "sid"]
+    assert [name for name, release in distributions().items() if release.has_sshd_penalties] == [
+        "trixie",
+        "sid",
+        "resolute",
+    ]
     assert {name: release.sssd_mode for name, release in distributions().items()} == {
         "bookworm": "0600",
         "trixie": "0640",
         "sid": "0640",
+        "jammy": "0600",
+        "noble": "0600",
+        "resolute": "0640",
+        "dgx-os-6": "0600",
+        "dgx-os-7": "0600",
     }
+
+
+def test_dgx_os_is_ubuntu_with_another_kernel() -> None:
+    dgx, ubuntu = distribution("dgx-os-7"), distribution("noble")
+    assert str(dgx) == "DGX OS 7"
+    assert (dgx.os_release, dgx.codename, dgx.origin) == (ubuntu.os_release, "noble", "Ubuntu")
+    changed = {purpose for purpose in PURPOSES if dgx.packages[purpose] != ubuntu.packages[purpose]}
+    assert changed == {"kernel headers"}
+
+
+def test_the_clock_of_ubuntu_is_chrony_since_26_04() -> None:
+    assert [distribution(name).units["time"] for name in ("noble", "resolute")] == ["systemd-timesyncd", "chrony"]
+    assert distribution("resolute").names("time") == {"chrony"}
+
+
+def test_only_proved_distributions_are_images_of_slurm() -> None:
+    assert [row.slurm for row in distributions().values() if row.proved] == ["22.05", "24.11", "26.05"]
+    assert shipping("23.11") == []
 
 
 def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,13 @@ from gpupool.nvidia.nvml import reported
 from gpupool.nvidia.tables import architectures, branches, distributions, read
 from gpupool.tables import version
 
-ROWS = {"architectures": "capabilities", "branches": "branches", "debian": "distributions", "models": "models"}
+ROWS = {
+    "architectures": "capabilities",
+    "branches": "branches",
+    "debian": "distributions",
+    "ubuntu": "distributions",
+    "models": "models",
+}
 ROWS["nvml"] = "names"
 
 

@@ -33,7 +33,7 @@ INVENTORIES = sorted(path.parent for path in (ROOT / "inventory").glob("*/invent
 HOSTS = (
     *("github.com", "pyinfra.com", "slurm.schedmd.com", "www.kernel.org", "json-schema.org", "www.w3.org"),
     *("keepachangelog.com", "semver.org", "repo.anaconda.com", "optimus.cc.gatech.edu", "localhost"),
-    *("docs.nvidia.com", "developer.nvidia.com", "packages.debian.org"),
+    *("docs.nvidia.com", "developer.nvidia.com", "packages.debian.org", "packages.ubuntu.com"),
 )
 
 

@@ -2,11 +2,12 @@
 
 import ipaddress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY, cluster_at
+from inventories import INVENTORY, SMALL, changed, cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -189,3 +190,10 @@ def test_singularity_comes_from_another_suite_on_request_of_the_testbed() -> Non
     assert not [name for name in boxes["ai-pilot"] if "/" in name]
     bare = {box.name: box.packages for box in spec_of(twin).bare().containers}
     assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node can download it"
+
+
+def test_a_system_without_an_image_is_refused(tmp_path: Path) -> None:
+    software = "software: {distribution: ubuntu-26.04}\nslurm: {version: '25.11'}\nscheduler:"
+    twin = stand_in(changed(SMALL, tmp_path / "own", ("scheduler:", software)), cgroup="v2")
+    with pytest.raises(TestbedError, match=r"no image of Ubuntu 26\.04 for a testbed.*gpupool rehearse"):
+        spec_of(twin)

@@ -40,10 +40,22 @@ def test_the_other_kernel_module_is_removed() -> None:
     assert closed.held[0] == "nvidia-kernel-dkms" in open_.instead
 
 
-@pytest.mark.parametrize("debian", list(distributions()))
-def test_no_driver_of_debian_removes_its_own_packages(debian: str) -> None:
-    for branch in distributions()[debian].branches:
-        driver = from_distribution(distribution(debian), branch, "proprietary", None)
+def test_the_drivers_of_ubuntu_have_the_branch_in_each_name() -> None:
+    driver = from_distribution(distribution("ubuntu-24.04"), "580", "open", None)
+    assert driver.held == ("nvidia-headless-580-server-open", "nvidia-utils-580-server", "libnvidia-encode-580-server")
+    assert driver.beside == ("linux-headers-generic", "nvidia-modprobe")
+    assert driver.instead == (
+        "nvidia-headless-550-server",
+        "nvidia-headless-550-server-open",
+        "nvidia-headless-580-server",
+    )
+    assert driver.prefix == "580."
+
+
+@pytest.mark.parametrize("system", list(distributions()))
+def test_no_driver_of_a_distribution_removes_its_own_packages(system: str) -> None:
+    for branch in distributions()[system].branches:
+        driver = from_distribution(distribution(system), branch, "proprietary", None)
         assert not {*driver.held, *driver.beside} & set(driver.instead)
 
 
