@@ -37,9 +37,15 @@ def ensure_the_default_partition_allows_the_default_qos(site: Site) -> Iterator[
         if not known or inventory.scheduler.default_partition not in names:
             continue
         theirs = {site.default_qos(partition, account.name) for account in site.admitted(partition)}
+        theirs &= inventory.qos.keys()  # without a default QoS another check complains
         if refused := sorted(theirs - set(partition.qos)):
-            message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
-            hint = "jobs without --partition and --qos would be refused: add it"
+            several = len(refused) > 1
+            are = "are default QoS" if several else "is a default QoS"
+            message = f"{' and '.join(refused)} may not be used here, in the default partition, and {are}"
+            hint = f"jobs without --partition and --qos would be refused: add {'them' if several else 'it'}"
+            if set(refused) & set(site.own_qos.values()):
+                accounts, its = ("accounts", "their") if several else ("account", "its")
+                hint += f", or remove the {accounts} from {its} default_for"
             yield Complaint((*path, "qos"), message, hint, "warning" if theirs & set(partition.qos) else "error")
 
 

@@ -18,10 +18,17 @@ def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complai
 
 
 def ensure_limits_of_each_account_leave_labs_what_they_own(site: Site) -> Iterator[Complaint]:
-    """Each lab has a partition and a QoS in which no limit per account is below what the lab owns."""
+    """Each lab has a partition and a QoS in which no limit per account is below what the lab owns.
+
+    The partitions of an owner of nodes are those with its nodes.
+    """
     lab_rights, qos = LabRights.of(site), site.inventory.qos
     for owner in site.ownership.owners:
-        unpreempted = lab_rights.partitions_without_preemption(owner.name)
+        unpreempted = [
+            place
+            for place in lab_rights.partitions_without_preemption(owner.name)
+            if not owner.nodes or owner.nodes & site.nodes_of(place.nodes)
+        ]
         own = owner.account.qos
         theirs = {
             name: entry

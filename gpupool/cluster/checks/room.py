@@ -7,7 +7,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.lab_rights import ANY, LabRights
 from gpupool.cluster.resolve.ownership import Owner
-from gpupool.cluster.resolve.room import beside_the_last_gpu, needs_of
+from gpupool.cluster.resolve.room import beside_the_last_gpu, memory_that_fits, needs_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import first_tested, has
@@ -70,7 +70,8 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     path: Path = ("scheduler", "max_memory")
     if most.per_gpu is None or most.per_cpu is None:
         message = "a job can take so much memory that no job can use the node's other GPUs"
-        yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
+        hint = f"set per_gpu, and per_cpu for jobs without GPUs{_what_fits(site)}"
+        yield Complaint(path, message, hint, "warning")
         return
     for entry, shape, _ in site.divisible_machines:
         gpus = +Counter(entry.gpus)
@@ -87,8 +88,20 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
                     f"{listed(amounts)} leave the last{kind} GPU of {entry.name} less than its "
                     f"{format_size(needed)}: Slurm has {beside.memory}M there"
                 )
-                yield Complaint(path, message, "lower these or default_memory.per_gpu", "warning")
+                hint = f"lower these or default_memory.per_gpu{_what_fits(site)}"
+                yield Complaint(path, message, hint, "warning")
                 break
+
+
+def _what_fits(site: Site) -> str:
+    """Return the end of a hint: sizes for all nodes, if the default memory allows any."""
+    default = site.inventory.scheduler.default_memory
+    if default.per_cpu is None:
+        return ""
+    most, equal = memory_that_fits(site, default.per_cpu)
+    if most and most >= max(default.of_gpus(site.inventory.gpu_types), default=0):
+        return f": {{per_gpu: {format_size(most)}, per_cpu: {format_size(default.per_cpu)}}} fits"
+    return f": a default of at most {format_size(equal)} leaves room on all nodes" if equal > 0 else ""
 
 
 def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:

@@ -28,6 +28,23 @@ def beside_the_last_gpu(site: Site, shape: Hardware, others: Sequence[int], per_
     return Beside(cpus, memory, sum(others) + cpus * per_cpu)
 
 
+def memory_that_fits(site: Site, per_cpu: int) -> tuple[int, int]:
+    """Return the largest max_memory.per_gpu beside which each last GPU has its default, and the largest default.
+
+    Both in MiB, whole GiB, for jobs without GPUs that hold `per_cpu` MiB on each CPU that is not kept.
+    """
+    default = site.inventory.scheduler.default_memory
+    most, equal = [], []
+    for entry, shape, gpus in site.divisible_machines:
+        beside = beside_the_last_gpu(site, shape, [0] * (gpus - 1), per_cpu)
+        left = beside.memory - beside.taken
+        equal.append(left // gpus)
+        if gpus > 1:
+            needed = max((default.of_gpu(gpu) or 0 for gpu, count in entry.gpus.items() if count), default=0)
+            most.append((left - needed) // (gpus - 1))
+    return min(most, default=0) // 1024 * 1024, min(equal, default=0) // 1024 * 1024
+
+
 @dataclass(frozen=True)
 class Need:
     """The value of a limit on a lab's account (None: no limit), and the minimum for using all the lab's GPUs."""
