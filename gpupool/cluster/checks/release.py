@@ -6,7 +6,7 @@ from datetime import date
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
-from gpupool.slurm.releases import TESTED
+from gpupool.slurm.releases import KNOWN, TESTED
 from gpupool.slurm.support import SOURCE, UNTIL, has_ended
 
 _VERSION: Path = ("slurm", "version")
@@ -19,6 +19,16 @@ def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
         message = f"gpupool is not rehearsed with Slurm {version}: it knows the keys, but no test runs it"
         hint = f"for example `gpupool rehearse --slurm {TESTED[-1]}` tries the inventory with another release"
         yield Complaint(_VERSION, message, hint, "warning")
+
+
+def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complaint]:
+    """Warn if the release is the default one, and the distribution ships another: its Slurm would get wrong keys."""
+    slurm, system = site.inventory.slurm, site.inventory.software.system
+    if "version" not in slurm.model_fields_set and system.slurm != slurm.version:
+        message = f"is {slurm.version} by default, but {system} ships Slurm {system.slurm}"
+        own = f"set it to '{system.slurm}', or" if system.slurm in KNOWN else f"gpupool does not know {system.slurm}:"
+        hint = f"{own} set it to the release in a repository of yours, software.repositories"
+        yield Complaint(_VERSION, message, hint, "warning", missing=True)
 
 
 def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:
