@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.unix import within
 
@@ -55,9 +56,11 @@ def ensure_one_default_qos(site: Site) -> Iterator[Complaint]:
             if taken.setdefault(account, name) != name:
                 message = f"{taken[account]} and {name} are both the default QoS of {account}"
                 yield Complaint(("qos", name, "default_for", index), message)
-    if site.inventory.qos and not names and "normal" not in site.inventory.qos:
+    without = [account.name for account in site.inventory.accounts if account.name not in taken]
+    if site.inventory.qos and not names and "normal" not in site.inventory.qos and (without or not taken):
         message = "no default QoS: jobs without --qos would be refused"
-        yield Complaint(("qos",), message, "set default: true for one")
+        of_accounts = f", or list {listed(without)} in default_for" if without else ""
+        yield Complaint(("qos",), message, f"set default: true for one{of_accounts}")
 
 
 def ensure_owners_have_a_higher_tier(site: Site) -> Iterator[Complaint]:
