@@ -45,11 +45,21 @@ STARTS: Mapping[str, tuple[str, ...]] = {
 }
 READS: Mapping[str, tuple[str, ...]] = {
     "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc", *_LUA),
-    "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
+    "unit": (
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/",
+        "man/",
+        "script/",
+        "tests/promises",
+        "tests/unit/",
+        "molecule/",
+        *DATA,
+    ),
     "operations": ("tests/operations/", "tests/facts/", "tests/engine/", "docs/accounting.md", *DATA),
     "roles": ("tests/roles/", *DATA),
     "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
-    "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
+    "wheel": ("tests/wheel/", "man/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "faults": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),

@@ -83,10 +83,13 @@ def test_neither_contains_tests_caches_or_other_top_level_entries(built: Built) 
     assert not [
         path for path in [*sources, *names] if re.search(r"(^|/)(tests|molecule|__pycache__|\.venv)(/|$)|\.pyc$", path)
     ]
-    assert {re.sub(r"^gpupool-[^/]*\.dist-info$", "dist-info", path.split("/")[0]) for path in names} == {
-        "gpupool",
-        "dist-info",
-    }
+    tops = {re.sub(r"^gpupool-[^/]*\.(?=data|dist-info)", "", path.split("/")[0]) for path in names}
+    assert tops == {"gpupool", "data", "dist-info"}
+
+
+def test_manual_pages_are_beside_the_command(installed: Installed) -> None:
+    folder = installed.bin.parent / "share" / "man" / "man1"
+    assert {path.name for path in folder.glob("gpupool*")} == in_repository("man")
 
 
 def test_only_gpupool_is_importable(installed: Installed) -> None:
