@@ -18,7 +18,7 @@ def pages() -> dict[str, str]:
 
 def test_the_pages_have_the_present_help_texts(pages: dict[str, str]) -> None:
     kept = {path.name: path.read_text() for path in manual.FOLDER.iterdir()}
-    assert kept == pages, "run python script/manual.py"
+    assert kept == pages, "run script/docs, or python script/manual.py alone"
 
 
 def test_each_command_has_a_page_with_its_options_and_examples(pages: dict[str, str]) -> None:
