@@ -140,6 +140,28 @@ def test_partners_share_partitions_and_each_has_a_qos_with_what_it_has_added() -
     assert len(names) == 10
 
 
+@pytest.mark.parametrize(
+    ("asked", "qos"),
+    [
+        ({"partition": "compute_partners", "account": "genetics_cpu"}, "p_genetics"),
+        ({"partition": "compute_partners", "default_account": "genetics_cpu"}, "p_genetics"),
+        ({"partition": "gpu_partners", "account": "forestry_gpu"}, "p_forestry_gpu"),
+        ({"partition": "compute_partners", "account": "textiles"}, "short"),
+        ({"partition": "compute", "account": "genetics_cpu"}, "normal"),
+        ({"partition": "gpu_partners", "account": "genetics_gpu", "qos": "short_gpu"}, None),
+    ],
+)
+def test_a_partners_job_gets_the_partners_qos_in_the_partners_partitions(
+    asked: dict[str, str], qos: str | None
+) -> None:
+    hazel = cluster_of("hazel")
+    text = job_submit_lua(hazel)
+    assert text is not None
+    gpus = {"tres_per_node": "gres/gpu:l40s:1"} if asked["partition"].startswith("gpu") else {}
+    answer = Plugin(text, partitions=dict.fromkeys(hazel.partitions, 14400)).submit(**asked, **gpus)
+    assert (answer.accepted, answer.set.get("qos")) == (True, qos)
+
+
 def test_the_time_of_a_job_chooses_its_qos() -> None:
     della = cluster_of("della")
     text = job_submit_lua(della)
