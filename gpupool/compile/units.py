@@ -6,7 +6,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import distribution, files_for
 from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.compile.system.directory import SETTINGS as SSSD_CONF
-from gpupool.compile.system.driver import DEVICES_UNIT
+from gpupool.compile.system.driver import DEVICES_UNIT, FABRIC, driver_for, has_nvswitch
 from gpupool.compile.system.exports import NFS_CONF
 from gpupool.compile.system.web import CONF as NGINX_CONF
 from gpupool.unix import UNITS
@@ -33,6 +33,8 @@ def _units(cluster: Cluster, node: Node) -> Iterator[str]:
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
         yield f"{names['time']}.service"
+    if has_nvswitch(node) and driver_for(cluster, node):
+        yield FABRIC
     paths = [file.path for file in files_for(cluster, node)]
     yield from (f"{_BY_FILE[path]}.service" for path in paths if path in _BY_FILE)
     own = {path.rpartition("/")[2] for path in paths if path.startswith(f"{UNITS}/") and path != DEVICES_UNIT}

@@ -60,6 +60,11 @@ def read(name: str) -> dict[str, Any]:
     return tables.read(Path(__file__).with_name(f"{name}.yml"))
 
 
+def has_fabric_manager(distribution: str) -> bool:
+    """Return whether a distribution, named as ID in os-release, has the fabric manager that NVSwitch needs."""
+    return "fabric" in read("packages")[distribution]
+
+
 @cache
 def branches() -> Mapping[str, Branch]:
     """Return the driver branches by name, oldest first."""

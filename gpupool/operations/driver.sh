@@ -25,10 +25,12 @@ reload() { # replace the loaded module by the new one, unless it is in use
   systemctl daemon-reload
   [ ! -d /sys/module/nouveau ] || modprobe -r nouveau >>"$log" 2>&1 || :
   if [ -d /sys/module/nvidia ]; then
-    systemctl stop nvidia-persistenced >>"$log" 2>&1 || :
+    systemctl stop nvidia-persistenced nvidia-fabricmanager >>"$log" 2>&1 || :
     modprobe -r nvidia-uvm nvidia-drm nvidia-modeset nvidia >>"$log" 2>&1 || :
   fi
   modprobe nvidia >>"$log" 2>&1 || :
   systemctl restart gpupool-gpus.service >>"$log" 2>&1 || :
   systemctl enable --now nvidia-persistenced >>"$log" 2>&1 || :
+  # only nodes with NVSwitch have it
+  systemctl enable --now nvidia-fabricmanager >>"$log" 2>&1 || :
 }

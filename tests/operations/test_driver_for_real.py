@@ -85,6 +85,7 @@ def test_a_module_is_loaded_and_its_daemon_started(environ: dict[str, str]) -> N
         "modprobe nvidia",
         "systemctl restart gpupool-gpus.service",
         "systemctl enable --now nvidia-persistenced",
+        "systemctl enable --now nvidia-fabricmanager",
     ]
 
 

@@ -8,7 +8,7 @@ from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.nvidia.names import models, of_model
-from gpupool.nvidia.tables import Architecture, Branch, branches, distributions
+from gpupool.nvidia.tables import Architecture, Branch, branches, distributions, has_fabric_manager
 from gpupool.tables import version
 
 _OVERRIDE = "or write another choice for these nodes in software.cuda.overrides"
@@ -203,6 +203,18 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
         elif driver.module == "open" and driver.repository is None and packages and packages.open is None:
             message = f"{system} has no open kernel module of branch {branch.name}"
             yield Complaint(driver.at("module"), message, "use proprietary, another branch, or a repository")
+
+
+def ensure_fabric_managers_are_available(site: Site) -> Iterator[Complaint]:
+    """The distribution has the fabric manager of drivers whose nodes have NVSwitch, or the driver has a repository."""
+    system = site.inventory.software.system
+    for driver in [] if has_fabric_manager(system.os_release[0]) else _drivers(site):
+        nodes = [node for node in site.node_table.nodes if node.name in driver.nodes and not driver.repository]
+        for key in dict.fromkeys(node.entry.hardware for node in nodes if node.entry.hardware):
+            if key in site.inventory.hardware and site.inventory.hardware[key].nvswitch:
+                message = f"{system} has no fabric manager for NVSwitch"
+                hint = "name a repository of NVIDIA that has it: software.repositories, and repository in software.cuda"
+                yield Complaint(("hardware", key, "nvswitch"), message, hint)
 
 
 def ensure_repositories_are_whole(site: Site) -> Iterator[Complaint]:

@@ -140,6 +140,9 @@ class Hardware(SourcedEntry):
         None, description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node, in MiB: 515283."
     )
     gpu_slots: Count | None = Field(None, description="Maximum GPUs of a node; used only to check the inventory.")
+    nvswitch: Flag = Field(
+        False, description="NVSwitch connects the GPUs (HGX, DGX): their driver comes with the fabric manager."
+    )
     cpus_kept_per_gpu: Count = Field(
         0, description="CPUs per GPU that only jobs on this GPU get (RestrictedCoresPerGPU)."
     )

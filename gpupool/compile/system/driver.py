@@ -19,6 +19,8 @@ PINS = "/etc/apt/preferences.d/gpupool-driver"
 NOUVEAU = "/etc/modprobe.d/gpupool-nouveau.conf"
 #: Creates the device files before slurmd looks for them.
 DEVICES_UNIT = f"{UNITS}/gpupool-gpus.service"
+#: The service of nodes with NVSwitch, from the package of the fabric manager.
+FABRIC = "nvidia-fabricmanager.service"
 #: Prints what is wrong with a node's GPUs, in one line; nothing if they are as in the inventory.
 CHECK = "/usr/libexec/gpupool/gpus"
 SETTINGS = "/etc/gpupool/gpus.json"
@@ -32,7 +34,9 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File(PINS, fill("driver.pref", cluster=cluster, driver=wanted, patterns=driver_packages.PATTERNS))
         yield File(NOUVEAU, fill("nouveau.conf", cluster=cluster))
         yield File(DEVICES_UNIT, fill("gpus.service", cluster=cluster, minors=node.nvidia_minors))
-        yield File(f"{UNITS}/slurmd.service.d/gpupool-gpus.conf", fill("slurmd-gpus.conf", cluster=cluster))
+        fabric = FABRIC if has_nvswitch(node) else ""
+        text = fill("slurmd-gpus.conf", cluster=cluster, fabric=fabric)
+        yield File(f"{UNITS}/slurmd.service.d/gpupool-gpus.conf", text)
 
 
 def has_check(cluster: Cluster, node: Node) -> bool:
@@ -67,9 +71,16 @@ def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
     driver = driver_of(cluster, node)
     if driver is None or driver.branch is None:
         return None
-    if driver.repository:
-        return driver_packages.from_repository(of(cluster), driver.branch, driver.module, driver.version)
-    return driver_packages.from_distribution(of(cluster), driver.branch, driver.module, driver.version)
+    find = driver_packages.from_repository if driver.repository else driver_packages.from_distribution
+    wanted = find(of(cluster), driver.branch, driver.module, driver.version)
+    if has_nvswitch(node):
+        return driver_packages.with_fabric_manager(of(cluster), wanted, repository=bool(driver.repository))
+    return wanted
+
+
+def has_nvswitch(node: Node) -> bool:
+    """Return whether NVSwitch connects a node's GPUs: without the fabric manager, no program can use them."""
+    return bool(node.hardware and node.hardware.nvswitch)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:

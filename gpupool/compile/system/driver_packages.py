@@ -1,6 +1,7 @@
 """The packages of a driver."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpupool.distributions.tables import Distribution
@@ -10,6 +11,12 @@ from gpupool.wanted import GpuDriver
 
 #: Patterns of the names of a driver's packages, in the form of apt_preferences(5).
 PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
+
+
+def with_fabric_manager(system: Distribution, driver: GpuDriver, *, repository: bool) -> GpuDriver:
+    """Return a driver with its fabric manager, of the distribution or of NVIDIA's repository; KeyError without one."""
+    row = _nvidias(driver.branch) if repository else read("packages")[system.os_release[0]]
+    return replace(driver, held=(*driver.held, row["fabric"].format(branch=driver.branch)))
 
 
 def from_distribution(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
@@ -58,11 +65,16 @@ def _by_branch(
 
 def from_repository(system: Distribution, branch: str, module: Module, exact: str | None) -> GpuDriver:
     """Return the packages of a branch, with their names in NVIDIA's own repository."""
-    rows = read("packages")["nvidia"]
-    row = [each for each in rows if version(each["branch"]) <= version(branch)][-1]
+    row = _nvidias(branch)
     names = (row["module"][module], *row["held"])
     held = dict.fromkeys(name.format(branch=branch) for name in names)
     return GpuDriver(branch, exact, tuple(held), _beside(system, row), tuple(row["instead"][module]))
+
+
+def _nvidias(branch: str) -> Mapping[str, Any]:
+    """Return the row of a branch in NVIDIA's own repository."""
+    rows: list[Mapping[str, Any]] = read("packages")["nvidia"]
+    return [each for each in rows if version(each["branch"]) <= version(branch)][-1]
 
 
 def _beside(system: Distribution, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from gpupool.compile import files_of
 from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, SETTINGS, driver_for
 from gpupool.compile.system.driver_packages import from_distribution, from_repository
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.units import units
 from gpupool.distributions.tables import distribution
 from gpupool.nvidia.tables import branches, distributions
 from gpupool.testbed.overlay import stand_in
@@ -50,6 +51,20 @@ def test_the_drivers_of_ubuntu_have_the_branch_in_each_name() -> None:
         "nvidia-headless-580-server",
     )
     assert driver.prefix == "580."
+
+
+def test_nvswitch_brings_the_fabric_manager_of_the_driver(tmp_path: Path) -> None:
+    software = "software: {distribution: ubuntu-24.04, cuda: {where: '@compute', driver_branch: '550'}}\nscheduler:"
+    closed = ("access: {keys: homes}", "access: {keys: homes, compute_ssh: none}")
+    change = (("hardware:\n  box: {", "hardware:\n  box: {nvswitch: true, "), ("scheduler:", software), closed)
+    cluster = inventories.changed(inventories.SMALL, tmp_path / "own", *change)
+    node = cluster.nodes["gpu-1"]
+    wanted = driver_for(cluster, node)
+    assert wanted is not None
+    assert wanted.held[-1] == "nvidia-fabricmanager-550"
+    assert "nvidia-fabricmanager.service" in units(cluster, node)
+    after = text(cluster, "gpu-1", "/etc/systemd/system/slurmd.service.d/gpupool-gpus.conf")
+    assert "After=gpupool-gpus.service nvidia-persistenced.service nvidia-fabricmanager.service\n" in after
 
 
 @pytest.mark.parametrize("system", list(distributions()))
