@@ -117,6 +117,11 @@ def shipping(slurm: str) -> list[str]:
     return [key for key, release in distributions().items() if release.slurm == slurm and release.proved]
 
 
+def with_os_release(system: str, codename: str) -> list[str]:
+    """Return the labels of the releases whose nodes have this ID and this VERSION_CODENAME in os-release."""
+    return [row.label for row in distributions().values() if row.os_release == (system, codename)]
+
+
 @cache
 def _by_name() -> Mapping[str, Distribution]:
     return {**distributions(), **{release.label: release for release in distributions().values()}}

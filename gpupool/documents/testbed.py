@@ -21,7 +21,7 @@ class StateEntry(TypedDict):
     domain: str
     """The domain of its nodes."""
     suite: str
-    """Debian's release: `trixie`."""
+    """Debian's release, by the name of its suite."""
     cgroups: Literal["v1", "v2"]
     """The version of cgroups on this machine."""
     images: dict[str, str]

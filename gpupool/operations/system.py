@@ -1,5 +1,6 @@
 """Refuse a node whose operating system is not the inventory's."""
 
+from gpupool.distributions.tables import with_os_release
 from gpupool.facts.system import System
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
@@ -14,8 +15,10 @@ def refuse_another(os_release: list[str], title: str) -> None:
     system = look(System, "which system the node runs")
     if [system.id, system.codename] != os_release:
         here = system.title or system.id or "a system without /etc/os-release"
+        known = with_os_release(system.id, system.codename)
+        correct = f"set software.distribution to {' or '.join(known)}" if known else "correct software.distribution"
         raise Refused(
-            f"the node runs {here}, but the inventory says {title}: correct software.distribution, or install {title} "
-            "on the node (see docs/distributions.md)"
+            f"the node runs {here}, but the inventory says {title}: {correct}, or install {title} on the node "
+            "(see docs/distributions.md)"
         )
     this_host().noop(f"the node runs {title}")
