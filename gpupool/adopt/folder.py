@@ -32,6 +32,10 @@ class Folder:
         except (OSError, ValueError):  # too long, or with a NUL
             return False
 
+    def names(self) -> list[str]:
+        """Return the names of the files at the top of the folder, sorted."""
+        return sorted(path.name for path in self.top.iterdir() if path.is_file())
+
     def find(self, named: str, beside: str) -> str | None:
         """Return the name of the file that an Include means; None if the folder lacks it.
 

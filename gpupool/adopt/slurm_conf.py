@@ -23,11 +23,20 @@ _LISTS = frozenset(("slurmctldhost", "prolog", "epilog"))
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of a node, a partition or another kind: its name as written, and its keys with those of DEFAULT."""
+    """A line of a node, a partition or another kind: its first pair, and the others with those of DEFAULT."""
 
-    name: str
-    place: Place
+    head: Fact
     facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name as written, such as a host list."""
+        return self.head.value
+
+    @property
+    def place(self) -> Place:
+        """The place of the line."""
+        return self.head.place
 
     def value(self, *keys: str) -> str | None:
         """Return the value of the first of these keys, in lower case, that the line has."""
@@ -104,7 +113,7 @@ def _add(folder: Folder, entries: list[Entry], default: dict[str, Fact], facts: 
     elif not first.value:
         folder.complain(first.place, f"{first.key} has no name")
     else:
-        entries.append(Entry(first.value, first.place, {**default, **own}))
+        entries.append(Entry(first, {**default, **own}))
 
 
 def _cluster(folder: Folder, name: str) -> str:

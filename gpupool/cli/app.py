@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, str] = {
     "already has a password.",
     "restore": "Restore a lost accounting database from a backup, or with --controller all that a lost controller had.",
     "init": "Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.",
+    "adopt": "Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.",
     "users": "Print `users` entries for the rows of a CSV file, to paste into an inventory. Nothing is written.",
     "schema": "Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.",
     "testbed": "The cluster in containers on this machine: up, down, status, ssh.",

@@ -1,0 +1,90 @@
+"""Why a value of gpupool's slurm.conf differs from the cluster's: one cause for each key."""
+
+from gpupool.slurm.keys.tables import keys
+
+_REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingstorageloc", "sallocdefaultcommand"))
+# docs/adopt.md explains each group
+_SETTINGS = {
+    "cgroups": ("proctracktype", "taskplugin"),
+    "steps": (
+        *("unkillablestepprogram", "prologflags", "propagateresourcelimits", "propagateresourcelimitsexcept"),
+        *("rebootprogram", "resumetimeout", "launchparameters"),
+    ),
+    "configless": ("slurmctldparameters",),
+    "enforce": ("accountingstorageenforce", "enforcepartlimits"),
+    "submit": ("jobsubmitplugins",),
+    "order": (
+        *("schedulerparameters", "schedulertype", "prioritytype", "priorityweightpartition", "priorityweightqos"),
+        *("priorityweightage", "priorityweightfairshare", "priorityweightjobsize"),
+    ),
+    "place": (
+        *("slurmdspooldir", "statesavelocation", "slurmuser", "slurmduser", "authtype", "slurmctldport"),
+        *("accountingstoragetype", "accountingstoragehost", "slurmctldlogfile", "slurmdlogfile", "slurmctldhost"),
+        *("include", "plugstackconfig", "authinfo", "accountingstoragepass"),
+    ),
+    "cpus": ("selecttype", "selecttypeparameters"),
+    "memory": ("defmempercpu", "defmempergpu", "defmempernode", "maxmempercpu", "maxmempernode"),
+    "gpus": ("grestypes", "accountingstoragetres", "defcpupergpu"),
+    "names": ("clustername",),
+    "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
+}
+_BY_SETTING = {key: cause for cause, of in _SETTINGS.items() for key in of}
+_BY_NODE = {
+    **dict.fromkeys(("cpus", "sockets", "corespersocket", "threadspercore", "corespeccount", "cpuspeclist"), "cpus"),
+    **dict.fromkeys(("gres", "feature"), "gpus"),
+    **dict.fromkeys(("nodename", "nodeaddr", "nodehostname"), "names"),
+    **dict.fromkeys(("realmemory", "memspeclimit"), "memory"),
+    "state": "state",
+}
+_BY_PARTITION = {
+    "priorityjobfactor": "order",
+    "qos": "partition QOS",
+    "preemptmode": "preemption",
+    "gracetime": "preemption",
+    "oversubscribe": "preemption",
+    **dict.fromkeys(("defmempercpu", "defmempernode", "defmempergpu", "maxmempercpu", "maxmempernode"), "memory"),
+    "defcpupergpu": "gpus",
+    "tresbillingweights": "prices",
+    "selecttypeparameters": "cpus",
+    "nodes": "names",
+    "partitionname": "names",
+}
+_SPELT = {"nodename": "NodeName", "nodes": "Nodes", "partitionname": "PartitionName"}
+#: Each cause in words, in the order in which differences are shown.
+WHY = {
+    "cgroups": "gpupool keeps jobs to their CPUs, memory and GPUs by control groups",
+    "steps": "gpupool sets how steps and their limits are handled",
+    "configless": "nodes get their configuration from the controllers",
+    "enforce": "accounts, QoS and limits are always enforced",
+    "submit": "gpupool has rules for jobs at their submission",
+    "order": "gpupool sets the scheduler and the scale of priorities",
+    "place": "folders, ports, users, log files and slurmdbd are where gpupool has them",
+    "gpus": "each GPU has a type, which is a feature of its node, too",
+    "cpus": "the language counts CPUs with memory, by core or by thread",
+    "memory": "the language has one default and one maximum for all partitions",
+    "names": "names are host names in small letters; addresses are IPv4",
+    "preemption": "the language has tiers that requeue or cancel",
+    "partition QOS": "a partition's limits are in the inventory; its QoS is named after it",
+    "prices": "the language has prices of CPUs, memory and GPUs",
+    "state": "a state is no configuration: slurmctld keeps it",
+    "removed by Slurm": "this release of Slurm does not have the key",
+}
+
+
+def spelt(section: str, key: str) -> str:
+    """Return a key in Slurm's spelling."""
+    table = {"settings": "slurm_conf"}.get(section, section)
+    known = keys(table).get(key)
+    return known.name if known else _SPELT.get(key, key)
+
+
+def cause(section: str, key: str, release: str) -> str:
+    """Return the cause of a difference; `section` is settings, node or partition, the key in lower case."""
+    if section == "settings":
+        known = keys("slurm_conf").get(key)
+        if known is None or not known.known_in(release) or key in _REMOVED:
+            return "removed by Slurm"
+        return _BY_SETTING.get(key, "other settings")
+    if section == "cgroup":
+        return "cgroups"
+    return (_BY_NODE if section == "node" else _BY_PARTITION).get(key, f"other keys of a {section}")

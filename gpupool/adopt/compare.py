@@ -1,0 +1,105 @@
+"""The proof: slurm.conf of an inventory, as gpupool renders it, compared with the cluster's, value by value."""
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpupool.adopt.causes import cause, spelt
+from gpupool.adopt.draft import Draft
+from gpupool.adopt.folder import Folder
+from gpupool.adopt.lines import Fact
+from gpupool.adopt.meaning import default, meaning, meaning_of_cgroup, places
+from gpupool.adopt.nodes import Names
+from gpupool.adopt.partitions import nodes_of
+from gpupool.adopt.slurm_conf import SlurmConf, plain, read
+from gpupool.cluster.complaints import Place
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.quote import escaped
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.slurm.hostlists import fold_set
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key that would change: of which nodes or partitions ("" for a setting), from what to what, and its cause."""
+
+    section: str
+    key: str
+    of: str
+    was: str
+    would: str
+    cause: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        """Return one line: `slurm.conf:7: Gres of node n[1-4]: gpu:4, would be gpu:gpu:4`."""
+        of = f" of {self.section} {escaped(self.of, 80)}" if self.of else ""
+        of = " of cgroup.conf" if self.section == "cgroup" else of
+        where = f"{self.place}: " if self.place else ""
+        values = f"{_shown(self.was)}, would be {_shown(self.would)}"
+        return f"{where}{spelt(self.section, self.key)}{of}: {values}"
+
+
+def differences(conf: SlurmConf, cgroup: list[list[Fact]], names: Names, cluster: Cluster) -> list[Difference]:
+    """Return the differences of a cluster's slurm.conf and cgroup.conf from the files that its inventory renders."""
+    ours, our_cgroup, our_names = _rendered(cluster)
+    now, then = meaning_of_cgroup(cgroup), meaning_of_cgroup(our_cgroup)
+    was = meaning(conf, lambda entry: [names.new.get(name, name) for name in nodes_of(conf, entry, names)])
+    would = meaning(ours, lambda entry: nodes_of(ours, entry, our_names))
+    renamed = {("node", key, names.new.get(of, of)): of for section, key, of in was if section == "node"}
+    was = {
+        (section, key, names.new.get(of, of) if section == "node" else of): was[section, key, of]
+        for section, key, of in was
+    }
+    was |= {place: fact.value for place, fact in now.items()}
+    would |= {place: fact.value for place, fact in then.items()}
+    grouped: dict[tuple[str, str, str, str], list[str]] = {}
+    heads = {"node": "nodename", "partition": "partitionname"}
+    for place in dict.fromkeys((*was, *would)):
+        section, key, of = place
+        head = heads.get(section, "")
+        if key != head and head and bool(was.get((section, head, of))) != bool(would.get((section, head, of))):
+            continue  # a node or a partition that only one has: one difference, not one for each key
+        usual = default(section, key)
+        values = was.get(place, usual), would.get(place, usual)
+        if values[0].lower() != values[1].lower():
+            grouped.setdefault((section, key, *values), []).append(renamed.get(place, of))
+    lines = places(conf) | {place: fact.place for place, fact in now.items()}
+    return [
+        Difference(
+            section,
+            key,
+            fold_set(filter(None, of)),
+            before,
+            after,
+            cause(section, key, cluster.slurm.version),
+            lines.get((section, key, of[0])) or lines.get((section, "", of[0])),
+        )
+        for (section, key, before, after), of in grouped.items()
+    ]
+
+
+def mark_same(draft: Draft, facts: Iterable[Fact], differing: Iterable[Difference]) -> None:
+    """Mark the settings that are not taken and do not differ: gpupool writes the same, or has Slurm's default, too."""
+    differ = {one.key for one in differing if not one.of}
+    for fact in facts:
+        if fact.key.lower() not in differ and draft.is_lost(fact):
+            draft.same(fact)
+
+
+def _shown(value: str) -> str:
+    return escaped(value, 80) or "not set"
+
+
+def _rendered(cluster: Cluster) -> tuple[SlurmConf, list[list[Fact]], Names]:
+    with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
+        for name, text in (("slurm.conf", slurm_conf(cluster)), ("cgroup.conf", cgroup_conf(cluster))):
+            (Path(place) / name).write_text(text, encoding="utf-8")
+        folder = Folder(Path(place))
+        conf, cgroup = read(folder), list(plain(folder, "cgroup.conf"))
+    names = Names()
+    for node in cluster.having("compute"):
+        names.add(node.slurm_name)
+    return conf, cgroup, names

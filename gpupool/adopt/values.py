@@ -1,0 +1,43 @@
+"""Values of slurm.conf as the language writes them; ValueError where it has no word for one."""
+
+from gpupool.adopt.slurm_conf import Entry
+from gpupool.cluster.units import format_duration, format_size
+from gpupool.slurm.times import seconds
+from gpupool.slurm.tres import amount
+
+
+def whole(text: str) -> int:
+    """Return a whole number."""
+    if not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def size(text: str) -> str:
+    """Return an amount of memory, in MiB without a unit, as a size: 4096 is 4G."""
+    mib = amount("mem", text)
+    if mib != int(mib) or mib <= 0:
+        raise ValueError(f"{text!r} is not a whole number of MiB")
+    return format_size(int(mib))
+
+
+def span(text: str) -> str | None:
+    """Return a duration in minutes or Slurm's other forms; None without a limit."""
+    count = seconds(text)
+    return None if count is None else format_duration(count)
+
+
+def in_seconds(text: str) -> str:
+    """Return a number of seconds as a duration."""
+    return format_duration(whole(text))
+
+
+def options(text: str) -> list[str]:
+    """Return the items of a list with commas."""
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def number(entry: Entry, *keys: str) -> int | None:
+    """Return a number of a line by the first of these keys that it has; None if it has none."""
+    text = entry.value(*keys)
+    return None if text is None else whole(text)

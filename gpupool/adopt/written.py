@@ -1,0 +1,68 @@
+"""An inventory's data as YAML for people: one line for each node, partition and kind of hardware, with its source."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpupool.adopt.draft import Draft, rows
+from gpupool.cluster.edit.nodes import flow
+from gpupool.cluster.quote import escaped
+
+_FILES = {
+    "cluster.yml": ("schema", "cluster", "access", "policies", "gpu"),
+    "nodes.yml": ("gpu_types", "hardware", "nodes"),
+    "partitions.yml": ("accounts", "qos", "partitions"),
+    "slurm.yml": ("slurm", "scheduler", "preemption"),
+}
+_HEADS = {
+    "cluster.yml": "# Written by `gpupool adopt` from a cluster's files; `adopted.tsv` has the fate of each line.",
+    "nodes.yml": "# `managed: false`: gpupool logs in to no node. It knows what Slurm knows of them.",
+    "partitions.yml": "# Accounts and QoS are the names that partitions have; slurmdbd has the others.",
+    "slurm.yml": "# `parameters` are in Slurm's own words.",
+}
+_ENTRIES = ("gpu_types", "hardware", "qos", "nodes", "partitions", "accounts")
+TABLE = "adopted.tsv"
+
+
+def texts(draft: Draft) -> dict[str, str]:
+    """Return the files of an inventory by name, and the table of all facts."""
+    data = {key: _without_empty(value, top=key in _ENTRIES) for key, value in draft.data.items()}
+    files = {
+        name: "\n".join([_HEADS[name], *(line for key in keys if key in data for line in _section(key, data[key]))])
+        for name, keys in _FILES.items()
+        if any(data.get(key) for key in keys)
+    }
+    return {**{name: f"{text}\n" for name, text in files.items()}, TABLE: _table(draft)}
+
+
+def _section(key: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, dict | list):
+        yield f"{key}: {flow(value)}"
+        return
+    if not value:
+        return
+    yield from ("", f"{key}:")
+    if isinstance(value, list):
+        yield from (f"  - {flow(item)}" for item in value)
+        return
+    for name, below in value.items():
+        if key not in _ENTRIES and isinstance(below, dict) and len(below) > 1:
+            yield f"  {flow(name)}:"
+            yield from (f"    {flow(word)}: {flow(item)}" for word, item in below.items())
+        else:
+            yield f"  {flow(name)}: {flow(below)}"
+
+
+def _without_empty(value: Any, *, top: bool = True) -> Any:
+    """Return data without the mappings that pruning has left empty; an entry may be empty."""
+    if isinstance(value, Mapping):
+        below = {key: _without_empty(item, top=False) for key, item in value.items()}
+        return {key: item for key, item in below.items() if top or item not in ({}, [])}
+    return [_without_empty(item, top=False) for item in value] if isinstance(value, list) else value
+
+
+def _table(draft: Draft) -> str:
+    lines = ["place\tpair\tfate\twhere or why"]
+    for fact, fate in rows(draft):
+        pair = escaped(f"{fact.key}={fact.value}")
+        lines.append("\t".join((str(fact.place), pair, fate.how, escaped(fate.where))))
+    return "\n".join(lines) + "\n"

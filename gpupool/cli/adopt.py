@@ -1,0 +1,99 @@
+"""`gpupool adopt`: an inventory from the files of a cluster that runs already."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpupool.cli.screen import stdout
+from gpupool.errors import UsageError
+from gpupool.slurm.hostlists import expanded
+from gpupool.slurm.releases import DEFAULT, KNOWN
+
+if TYPE_CHECKING:
+    from gpupool.adopt.compare import Difference
+    from gpupool.adopt.inventory import Adopted
+
+_FATES = {
+    "taken": "taken",
+    "kept": "kept in Slurm's words",
+    "same": "the same without a key",
+    "not taken": "not taken",
+}
+
+
+def command(
+    folder: Annotated[
+        Path, typer.Argument(help="The folder to create, such as my-site.", metavar="FOLDER", show_default=False)
+    ],
+    files: Annotated[
+        Path,
+        typer.Option(
+            "--files", help="A copy of the cluster's /etc/slurm. It is only read.", metavar="DIR", show_default=False
+        ),
+    ],
+    slurm: Annotated[
+        str, typer.Option("--slurm", help="The cluster's release of Slurm, which no file names.", metavar="VERSION")
+    ] = DEFAULT,
+) -> None:
+    """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
+
+    All nodes are `managed: false`: gpupool logs in to none of them. Exit code 0: no difference, 3: some, 2: `check`
+    refuses the inventory.
+
+    Examples:
+      gpupool adopt --files copy-of-etc-slurm my-site
+      gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
+    """
+    from gpupool.adopt.folder import Folder
+    from gpupool.adopt.inventory import adopted, ensure_new, write
+
+    if slurm not in KNOWN:
+        raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
+    ensure_new(folder)
+    result = adopted(Folder(files), slurm)
+    write(folder, result.files)
+    _show(folder, result)
+    if result.differences is None:
+        raise SystemExit(2)
+    if result.differences:
+        raise SystemExit(3)
+
+
+def _show(folder: Path, result: "Adopted") -> None:
+    conf = result.conf
+    nodes = sum(len(expanded(entry.name)) for entry in conf.of("NodeName"))
+    counts = f"{len(conf.settings)} settings, {nodes} nodes, {len(conf.of('PartitionName'))} partitions"
+    stdout.print(f"read   {', '.join(result.read)}: {counts}")
+    if result.others:
+        stdout.print(f"       not read: {', '.join(result.others)}")
+    for trouble in result.troubles:
+        stdout.print(f"       {trouble}", style="yellow")
+    fates: Counter[str] = Counter(fate.how for of in result.draft.fates.values() for fate in of)
+    counted = ", ".join(f"{fates[how]} {words}" for how, words in _FATES.items() if fates[how])
+    stdout.print(f"wrote  {folder}: {', '.join(result.files)}")
+    stdout.print(f"       {counted}; adopted.tsv has each of them")
+    if result.differences is None:
+        stdout.print("proof  none: `check` refuses the inventory", style="red")
+        for located in result.loaded.errors:
+            stdout.print(f"       {located.complaint.message}", style="red")
+    else:
+        _prove(result.differences)
+
+
+def _prove(differences: Sequence["Difference"]) -> None:
+    from gpupool.adopt.causes import WHY
+
+    count = f"{len(differences)} differences" if len(differences) != 1 else "1 difference"
+    style = "yellow" if differences else "green"
+    stdout.print(f"proof  {count}, by gpupool's own parser; slurmctld has not judged", style=style)
+    by_cause = dict.fromkeys((*WHY, *(one.cause for one in differences)))
+    for cause in by_cause:
+        of_cause = [one for one in differences if one.cause == cause]
+        if of_cause:
+            why = WHY.get(cause)
+            stdout.print(f"\n{cause}: {why}" if why else f"\n{cause}")
+        for one in of_cause:
+            stdout.print(f"  {one}")

@@ -1,0 +1,69 @@
+"""`gpupool adopt`: the page's example is true; exit codes; the copy of the cluster's files is only read."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inventories import INVENTORY
+
+from gpupool.cli import adopt
+from gpupool.cluster.load import load
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+
+PAGE = Path(__file__).parents[3] / "docs" / "adopt.md"
+CONF, PRINTED, NODES = re.findall(r"```(?:text|yaml)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the page's copy of /etc/slurm, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "copy-of-etc-slurm").mkdir()
+    (tmp_path / "copy-of-etc-slurm" / "slurm.conf").write_text(CONF, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_example_of_the_page_is_true(gpupool: Run, site: Path) -> None:
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site")
+    assert (done.code, done.err) == (3, "")
+    assert done.out == PRINTED
+    assert (site / "my-site" / "nodes.yml").read_text() == NODES
+    assert [path.name for path in (site / "copy-of-etc-slurm").iterdir()] == ["slurm.conf"]
+    assert (site / "copy-of-etc-slurm" / "slurm.conf").read_text() == CONF
+    assert gpupool("check", "my-site").code == 0
+
+
+def test_a_second_run_overwrites_nothing(gpupool: Run, site: Path) -> None:
+    (site / "my-site").mkdir()
+    (site / "my-site" / "mine.yml").write_text("schema: 1\n")
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site")
+    assert (done.code, done.err) == (2, "my-site exists and is not empty; name a new folder\n")
+    assert [path.name for path in (site / "my-site").iterdir()] == ["mine.yml"]
+
+
+def test_an_unknown_release_names_the_known_ones(gpupool: Run, site: Path) -> None:
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site", "--slurm", "17.02")
+    assert done.code == 2
+    assert "gpupool knows 22.05, 23.02" in done.err
+    assert not (site / "my-site").exists()
+
+
+def test_gpupool_s_own_files_are_adopted_with_the_differences_that_the_page_explains(gpupool: Run, site: Path) -> None:
+    cluster = load(INVENTORY / "example")
+    own = site / "own"
+    own.mkdir()
+    for name, text in (("slurm", slurm_conf), ("gres", gres_conf), ("cgroup", cgroup_conf)):
+        (own / f"{name}.conf").write_text(text(cluster), encoding="utf-8")
+    (own / "job_submit.lua").write_text("function slurm_job_submit() return 0 end\n")
+    done = gpupool("adopt", "--files", "own", "again")
+    assert re.findall(r"^  slurm\.conf:\d+: ([^:]+)", done.out, re.MULTILINE) == [
+        "PriorityWeightPartition",
+        "DefMemPerGPU",
+        "QOS of partition debug",
+        "QOS of partition overcap",
+    ]
+    assert adopt.command.__doc__

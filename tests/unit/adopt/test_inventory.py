@@ -1,0 +1,202 @@
+"""The inventory of a cluster's files: words of the language, else Slurm's own; `check` accepts it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpupool.adopt.folder import Folder
+from gpupool.adopt.inventory import Adopted, adopted, ensure_new, write
+from gpupool.errors import GpupoolError, UsageError
+
+CLUSTER = """ClusterName=Sea_1
+SlurmctldHost=ctl(10.1.0.1)
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=db
+AccountingStoragePass=hunter2
+SelectTypeParameters=CR_Core_Memory
+SlurmctldPort=7000
+StateSaveLocation=/var/spool/slurmctld
+MaxArraySize=2000
+NodeSet=quick Feature=fast
+NodeName=DEFAULT Sockets=2 CoresPerSocket=8 ThreadsPerCore=2
+NodeName=g[1-2] NodeAddr=10.1.1.[1-2] RealMemory=64000 Gres=gpu:a100:4 Feature=fast,a100
+NodeName=g3 NodeAddr=10.1.1.3 RealMemory=64000 Gres=gpu:a100:4 Feature=fast,a100
+NodeName=c_1 RealMemory=32000 Gres=gpu:2 Weight=5 State=DOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=2-0 AllowAccounts=Bio,chem
+PartitionName=quick Nodes=quick MaxTime=60 MaxNodes=2 LLN=YES QOS=fast
+PartitionName=old Nodes=old[1-4]
+"""
+
+
+def of(top: Path, text: str = CLUSTER, **others: str) -> Adopted:
+    for name, content in {"slurm": text, **others}.items():
+        (top / f"{name}.conf").write_text(content, encoding="utf-8")
+    return adopted(Folder(top), "24.11")
+
+
+def fates(result: Adopted) -> dict[str, str]:
+    """Return `key=value` with its last fate."""
+    rows = [line.split("\t") for line in result.files["adopted.tsv"].splitlines()[1:]]
+    return {pair: f"{how}: {where}" for _, pair, how, where in rows}
+
+
+def data(result: Adopted, file: str) -> dict[str, object]:
+    return yaml.safe_load(result.files[file])  # type: ignore[no-any-return]
+
+
+def test_check_accepts_the_inventory_and_nodes_are_folded(tmp_path: Path) -> None:
+    result = of(tmp_path)
+    assert result.loaded.errors == []
+    nodes = data(result, "nodes.yml")
+    assert nodes["nodes"] == [
+        {
+            "name": "g[1-3]", "roles": ["compute"], "hardware": "g", "gpus": {"a100": 4}, "features": ["fast"],
+            "address": "10.1.1.[1-3]", "managed": False,
+        },
+        {"name": "c-1", "roles": ["compute"], "hardware": "c", "gpus": {"gpu": 2}, "managed": False},
+        {"name": "ctl", "roles": ["controller"], "managed": False, "address": "10.1.0.1"},
+        {"name": "db", "roles": ["database"], "managed": False},
+    ]  # fmt: skip
+    assert nodes["hardware"] == {
+        "g": {"cpus": 32, "sockets": 2, "cores": 8, "threads": 2, "real_memory": 64000},
+        "c": {"cpus": 32, "sockets": 2, "cores": 8, "threads": 2, "real_memory": 32000, "weight": 5},
+    }
+
+
+def test_partitions_are_words_where_the_language_has_them_and_parameters_elsewhere(tmp_path: Path) -> None:
+    assert data(of(tmp_path), "partitions.yml")["partitions"] == [
+        {"name": "all", "nodes": "@compute", "max_time": "2d", "allow_accounts": ["bio", "chem"]},
+        {"name": "quick", "nodes": "g[1-3]", "max_time": "1h", "max_nodes": 2, "parameters": {"LLN": "YES"}},
+    ]
+
+
+def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
+    result = of(tmp_path)
+    assert len(fates(result)) >= 30
+    for pair, fate in {
+        "ClusterName=Sea_1": "taken: cluster.name",
+        "MaxArraySize=2000": "kept: slurm.parameters",
+        "StateSaveLocation=/var/spool/slurmctld": "taken: slurm.state",
+        "Weight=5": "taken: hardware.c.weight",
+        "State=DOWN": "not taken: a state, not configuration",
+        "SlurmctldPort=7000": "not taken: SlurmctldPort cannot be set here",
+        "QOS=fast": "not taken: QOS",
+        "PartitionName=old": "not taken: a partition of no nodes",
+        "LLN=YES": "kept: partitions.parameters",
+    }.items():
+        assert fates(result)[pair].startswith(fate), pair
+    assert [str(trouble) for trouble in result.troubles] == [
+        "slurm.conf:17: warning: no line of nodes has old[1-4]; left out of partition old",
+        "slurm.conf:17: warning: the partition old has no nodes (slurmctld refuses it)",
+    ]
+
+
+def test_a_password_is_in_no_file_and_no_difference(tmp_path: Path) -> None:
+    result = of(tmp_path)
+    assert "hunter2" not in "".join(result.files.values())
+    assert "hunter2" not in "".join(map(str, result.differences or []))
+
+
+def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> None:
+    found = {str(one): one.cause for one in of(tmp_path).differences or []}
+    expected = {
+        "slurm.conf:7: SlurmctldPort: 7000, would be 6817": "place",
+        "slurm.conf:14: NodeName of node c_1: c_1, would be c-1": "names",
+        "slurm.conf:14: Gres of node c_1: gpu:2, would be gpu:gpu:2": "gpus",
+        "slurm.conf:16: QOS of partition quick: fast, would be not set": "partition QOS",
+        "EnforcePartLimits: no, would be any": "enforce",
+    }
+    assert expected.items() <= found.items()
+    assert [one for one in found if "MaxTime" in one or "RealMemory" in one or "NodeAddr" in one] == []
+
+
+def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None:
+    gres = "NodeName=g[1-3] AutoDetect=nvidia\nNodeName=c_1 Name=gpu File=/dev/nvidia[2-3] Cores=0-3\n"
+    result = of(tmp_path, gres=gres)
+    nodes = data(result, "nodes.yml")
+    assert nodes["gpu_types"]["a100"]["autodetect"] == "nvidia"  # type: ignore[index]
+    assert nodes["nodes"][1]["devices"] == {"gpu": ["/dev/nvidia2", "/dev/nvidia3"]}  # type: ignore[index]
+    assert fates(result)["Cores=0-3"].startswith("not taken")
+
+
+def test_cgroup_conf_is_taken_or_compared(tmp_path: Path) -> None:
+    result = of(tmp_path, cgroup="ConstrainDevices=yes\nConstrainCores=no\nConstrainSwapSpace=yes\n")
+    assert data(result, "cluster.yml")["gpu"] == {"constrain_devices": True}
+    assert fates(result)["ConstrainSwapSpace=yes"].startswith("kept")
+    lines = [str(one) for one in result.differences or []]
+    assert "cgroup.conf:2: ConstrainCores of cgroup.conf: no, would be yes" in lines
+
+
+def test_partitions_that_preempt_by_their_tiers_are_preemptable(tmp_path: Path) -> None:
+    text = """ClusterName=a
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=n[1-2] CPUs=4
+PartitionName=owners Nodes=ALL PriorityTier=10 PreemptMode=OFF
+PartitionName=all Nodes=ALL PriorityTier=1 GraceTime=300
+"""
+    result = of(tmp_path, text)
+    owners, everyone = data(result, "partitions.yml")["partitions"]  # type: ignore[misc]
+    assert (owners["preemptable"], everyone["preemptable"], everyone["grace"]) == (False, True, "5m")  # type: ignore[has-type]
+    assert [str(one) for one in result.differences or [] if one.cause == "preemption"] == []
+
+
+def test_the_site_s_plugin_and_topology_are_copied(tmp_path: Path) -> None:
+    (tmp_path / "job_submit.lua").write_text("function slurm_job_submit() return 0 end\n")
+    topology = "SwitchName=s1 Nodes=n[1-2]\n"
+    result = of(tmp_path, "JobSubmitPlugins=lua\nNodeName=n[1-2] CPUs=4\n", topology=topology)
+    assert result.files["slurm/topology.conf"] == topology
+    assert "slurm/job_submit.lua" in result.files
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("ClusterName=a\n", "no line of nodes"), ("NodeName=a[1-\n", "no line of nodes that can be read")],
+)
+def test_a_slurm_conf_without_nodes_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(GpupoolError, match=message):
+        of(tmp_path, text)
+
+
+def test_a_folder_without_slurm_conf_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"has no slurm\.conf"):
+        adopted(Folder(tmp_path), "24.11")
+
+
+def test_a_folder_with_files_is_never_written(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(UsageError, match="is not empty"):
+        ensure_new(tmp_path)
+
+
+def test_an_inventory_is_written_whole_with_no_trace_of_its_making(tmp_path: Path) -> None:
+    write(tmp_path / "new", {"cluster.yml": "a", "slurm/x.conf": "b"})
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "new", "new/cluster.yml", "new/slurm", "new/slurm/x.conf",
+    ]  # fmt: skip
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NodeName=a CPUs=x Sockets=-1 RealMemory=1e9 Weight=99999999999999999999",
+        "NodeName=a Gres=gpu:,gpu::,:,gpu:a:b:c:1,shard:4 Feature=,, State=",
+        "NodeName=localhost CPUs=0 Boards=0",
+        "NodeName=a[1-3] NodeAddr=10.0.0.[1-2] Gres=gpu:9999999999",
+        'NodeName=a Reason="a b" Weird.Key=1 9x=2',
+        "NodeName=a\nPartitionName=p Nodes=ALL MaxTime=x TRESBillingWeights=CPU,=,Mem=zG MaxNodes=0 GraceTime=-1",
+        "NodeName=a\nPartitionName=a/b Nodes=a\nPartitionName=DEFAULT",
+        "NodeName=a\nPriorityWeightQOS=1e400\nDefMemPerCPU=9e9\nSlurmctldTimeout=-\nPrivateData=,,\nx=1\n9=1",
+        "NodeName=a\u0000\u001b31m CPUs=1",
+        "NodeName=a\nSlurmctldHost=)(\nSlurmctldHost=(((\nAccountingStorageHost=300.1.1.1",
+        "NodeName=a,b,a,__,- Gres=gpu:é:1",
+        "NodeName=a CPUs=99999999999999999\nPartitionName=p Nodes=a TRESBillingWeights=CPU=nan,Mem=inf",
+    ],
+)
+def test_odd_values_lead_to_an_inventory_and_never_to_a_traceback(tmp_path: Path, line: str) -> None:
+    result = of(tmp_path, f"ClusterName=a\n{line}\n", gres="Name=gpu File=/dev/x[1-\nName=\nAutoDetect=x\n")
+    assert "nodes.yml" in result.files
+    for name in ("cluster.yml", "nodes.yml", "slurm.yml"):
+        yaml.safe_load(result.files[name])
