@@ -92,6 +92,12 @@ def test_manual_pages_are_beside_the_command(installed: Installed) -> None:
     assert {path.name for path in folder.glob("gpupool*")} == in_repository("man")
 
 
+def test_the_schema_of_json_has_its_descriptions(installed: Installed) -> None:
+    """They are docstrings, which pydantic reads from the source."""
+    schema = json.loads(installed.good("gpupool", "schema", "--json", "plan"))
+    assert schema["properties"]["changed"]["description"] == "Whether at least one node has a change."
+
+
 def test_only_gpupool_is_importable(installed: Installed) -> None:
     python = installed.bin / "python"
     installed.good(python, "-c", "import gpupool.roles.base, gpupool.testbed.spec, gpupool.engine.drive")
