@@ -38,6 +38,8 @@ def in_words(pattern: str, value: str) -> str:
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Several = Annotated[int, Field(strict=True, ge=1)]
+#: GPUs or MIG slices of one type in a node: 16 cards with 7 slices each are 112.
+OnNode = Annotated[int, Field(strict=True, ge=1, le=1024)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]

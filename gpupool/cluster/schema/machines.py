@@ -13,6 +13,7 @@ from gpupool.cluster.schema.base import (
     Label,
     Name,
     NodeNames,
+    OnNode,
     PlainPath,
     Several,
     SourcedEntry,
@@ -237,7 +238,7 @@ class NodeEntry(SourcedEntry):
     hardware: Name | None = Field(
         None, description="An entry of `hardware`; default for compute nodes: the only entry, if there is only one."
     )
-    gpus: dict[Name, Several] = Field(default_factory=dict, description="Number of GPUs by type.")
+    gpus: dict[Name, OnNode] = Field(default_factory=dict, description="Number of GPUs by type.")
     devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
         default_factory=dict,
         description=(
