@@ -21,7 +21,7 @@ def ensure_keys_are_current(site: Site) -> Iterator[Complaint]:
     if software.debian and software.distribution:
         yield Complaint(("software", "debian"), "is the former name of distribution", "remove it")
     elif software.debian:
-        message = "is the former name of distribution, and ends with gpupool 0.2"
+        message = "is the former name of distribution, and ends with gpupool 0.3"
         yield Complaint(
             ("software", "debian"), message, f"write distribution: {software.system.label}", severity="warning"
         )
