@@ -124,7 +124,10 @@ class Reckoning:
         if not job.holds or job.user == "root":
             return
         whole = job.nodes and job.cpus >= sum(self.cpus[name] for name in job.nodes)
+        # a GPU whose type Slurm does not count may be any
+        untyped = max(0, job.gpus - sum(job.gpus_by_type.values()))
         allowed = sum(count * self._of_gpu(kind) for kind, count in job.gpus_by_type.items())
+        allowed += untyped * max(self.per_gpu.values()) if untyped else 0
         allowed = allowed if job.gpus else job.cpus * self.per_cpu
         if not whole and job.memory > allowed:
             yield f"{job.memory:.0f}M of memory, {allowed:.0f}M are allowed"
