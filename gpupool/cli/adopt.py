@@ -11,6 +11,7 @@ from gpupool.cli.screen import stdout
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
 from gpupool.slurm.releases import DEFAULT, KNOWN
+from gpupool.wording import counted
 
 if TYPE_CHECKING:
     from gpupool.adopt.compare import Difference
@@ -72,9 +73,9 @@ def _show(folder: Path, result: "Adopted") -> None:
     for trouble in result.troubles:
         stdout.print(f"       {trouble}", style="yellow")
     fates: Counter[str] = Counter(fate.how for of in result.draft.fates.values() for fate in of)
-    counted = ", ".join(f"{fates[how]} {words}" for how, words in _FATES.items() if fates[how])
+    summary = ", ".join(f"{fates[how]} {words}" for how, words in _FATES.items() if fates[how])
     stdout.print(f"wrote  {folder}: {', '.join(result.files)}")
-    stdout.print(f"       {counted}; adopted.tsv has each of them")
+    stdout.print(f"       {summary}; adopted.tsv has each of them")
     if result.differences is None:
         stdout.print("proof  none: `check` refuses the inventory", style="red")
         for located in result.loaded.errors:
@@ -86,7 +87,7 @@ def _show(folder: Path, result: "Adopted") -> None:
 def _prove(differences: Sequence["Difference"]) -> None:
     from gpupool.adopt.causes import WHY
 
-    count = f"{len(differences)} differences" if len(differences) != 1 else "1 difference"
+    count = counted(len(differences), "difference")
     style = "yellow" if differences else "green"
     stdout.print(f"proof  {count}, by gpupool's own parser; slurmctld has not judged", style=style)
     by_cause = dict.fromkeys((*WHY, *(one.cause for one in differences)))
