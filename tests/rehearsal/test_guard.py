@@ -44,10 +44,10 @@ def _log(twin: Twin) -> str:
     return twin.run("cat /var/log/arbiter.log").out
 
 
-def _submit(twin: Twin, options: str, *changes: str) -> str:
+def _submit(twin: Twin, options: str, *changes: str, script: str = "sleep 600") -> str:
     """Submit a job of a lab; with changes it is held, changed and released."""
     user = next(user.name for user in twin.cluster.users.values() if user.account)
-    done = twin.run(f"cd /tmp; sbatch --parsable -t 10 {'-H ' * bool(changes)}{options} --wrap 'sleep 600'", user)
+    done = twin.run(f"cd /tmp; sbatch --parsable -t 10 {'-H ' * bool(changes)}{options} --wrap '{script}'", user)
     job = done.out.strip()
     assert job.isdecimal(), done.err
     for change in changes:
@@ -118,8 +118,11 @@ def test_with_the_action_cancel_such_a_job_is_cancelled(twin: Twin, settings: di
     cancelling = arbiter.settings(changed(EXAMPLE, tmp_path, ("guard: hold", "guard: cancel")))
     assert cancelling
     assert cancelling["bounds"]["action"] == "cancel"
+    # the job has begun before the guard works: Slurm writes no message into the output of a job that is only starting
+    restart_arbiter(twin, {key: value for key, value in cancelling.items() if key != "bounds"})
+    job = _submit(twin, "--mem-per-cpu=0 -o /tmp/output-%j", script="echo begun; sleep 600")
+    until(lambda: "begun" in twin.run(f"cat /tmp/output-{job}").out, "it has begun", lambda: _shown(twin, job))
     restart_arbiter(twin, cancelling)
-    job = _submit(twin, "--mem-per-cpu=0 -o /tmp/output-%j")
     until(lambda: twin.history([job]).get(job, "").startswith("CANCELLED"), "it is cancelled", lambda: _log(twin))
     assert f"gpupool: job {job} is cancelled: it has " in twin.run(f"cat /tmp/output-{job}").out
 

@@ -83,8 +83,9 @@ def test_a_free_gpu_without_free_cpus_has_to_wait(idle: Testbed) -> None:
     first = idle.submit("u-cvmlp1", f"-p short -w vicki --gres=gpu:1 -c {kept + free}")
     idle.wait_for(first, "RUNNING")
     waits = idle.submit("u-kira1", f"-p short -w vicki --gres=gpu:1 -c {kept + 1}")
-    # a later job with fewer CPUs has started, so the first job waits for CPUs
-    idle.wait_for(idle.submit("u-hays1", f"-p short -w vicki --gres=gpu:1 -c {kept}"), "RUNNING")
+    # a later job with fewer CPUs has started, so the second job waits for CPUs; it ends before backfill plans the
+    # second job, for which it keeps the whole node (docs/preemption.md)
+    idle.wait_for(idle.submit("u-hays1", f"-p short -w vicki --gres=gpu:1 -c {kept} -t 60"), "RUNNING")
     assert idle.job(waits)["JobState"] == "PENDING"
     idle.out("marvin", f"scancel {first}")
     idle.wait_for(waits, "RUNNING")

