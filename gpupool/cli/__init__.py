@@ -71,7 +71,7 @@ def _flush() -> None:
         raise
     except OSError as error:
         _discard()
-        raise GpupoolError(_message(error)) from None
+        raise GpupoolError(f"cannot write the output: {_why(error)}") from None
 
 
 def _discard() -> None:
@@ -81,10 +81,25 @@ def _discard() -> None:
 
 
 def _message(error: OSError) -> str:
+    why = _why(error)
     if error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    why = " ".join((error.strerror or str(error) or type(error).__name__).split())
-    return f"cannot write the output: {why}" if error.errno in _FULL else why
+        return f"{os.fsdecode(error.filename)}: {why}"
+    if error.errno in _FULL or (error.errno == errno.EIO and _output_is_gone()):
+        return f"cannot write the output: {why}"
+    return f"a file cannot be read or written: {why} (dmesg names its disk)" if error.errno == errno.EIO else why
+
+
+def _output_is_gone() -> bool:
+    """Return whether standard output is a terminal that no longer exists: even writing nothing is an error there."""
+    try:
+        os.write(sys.stdout.fileno(), b"")
+    except OSError as error:
+        return error.errno == errno.EIO
+    return False
+
+
+def _why(error: OSError) -> str:
+    return " ".join((error.strerror or str(error) or type(error).__name__).split())
 
 
 def _say(message: str, style: str) -> None:

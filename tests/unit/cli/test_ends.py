@@ -33,6 +33,29 @@ def test_a_full_disk_behind_the_output_is_one_line_and_exit_1(arguments: list[ob
     assert (done.returncode, done.stderr) == (1, "cannot write the output: No space left on device\n")
 
 
+@pytest.mark.parametrize("command", ["check", "render", "--help"])
+def test_a_terminal_that_is_gone_is_one_line_and_exit_1(command: str) -> None:
+    """Under nohup or setsid a command survives its terminal, to which each write is an error then."""
+    master, terminal = pty.openpty()
+    os.close(master)
+    words = [*COMMAND, command, *([] if command == "--help" else [str(SMALL)])]
+    done = subprocess.run(words, stdout=terminal, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(terminal)
+    assert (done.returncode, done.stderr) == (1, "cannot write the output: Input/output error\n")
+
+
+def test_a_file_that_the_disk_does_not_give_is_one_line(
+    gpupool: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux gives no first byte of a process's memory, as of a bad sector; Python does not name the file then."""
+    state = tmp_path / "gpupool" / "testbeds" / "small" / "state.json"
+    state.parent.mkdir(parents=True)
+    state.symlink_to("/proc/self/mem")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    done = gpupool("testbed", "status", SMALL)
+    assert (done.code, done.err) == (1, "a file cannot be read or written: Input/output error (dmesg names its disk)\n")
+
+
 def test_a_closed_output() -> None:
     done = gpupool_alone('"$@" >&-', "check", SMALL)
     assert (done.returncode, done.stderr) == (1, "standard output is closed\n")
