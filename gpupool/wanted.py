@@ -171,10 +171,11 @@ class Folder:
 
 @dataclass(frozen=True)
 class SlurmNode:
-    """A compute node in slurm.conf: logical CPUs, and GPUs by type."""
+    """A compute node in slurm.conf: logical CPUs, their cores on all sockets as Slurm counts them, and GPUs by type."""
 
     name: str
     cpus: int
+    cores: int
     gpus: Mapping[str, int]
 
 

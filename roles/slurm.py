@@ -2,13 +2,12 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.conf import compute_nodes, has_files
+from gpupool.compile.slurm.conf import compute_node, compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, slurm_version, trial
 from gpupool.roles import follows_controller, is_controller, where
 from gpupool.slurm.upgrades import takes_over_from
-from gpupool.wanted import SlurmNode
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
@@ -68,7 +67,7 @@ def changes_alone(cluster: Cluster, node: Node) -> bool:
 @where(changes_alone)
 def refuse_to_change_alone(cluster: Cluster, node: Node) -> None:
     """Refuse a compute node that slurmctld knows with other resources, if the first controller is not in this run."""
-    own = SlurmNode(node.slurm_name, node.cpus, dict(node.gpus))
+    own = compute_node(cluster, node)
     slurm.refuse_other_shape(name="CPUs and GPUs in Slurm", node=own, first=cluster.controllers[0].name)
 
 

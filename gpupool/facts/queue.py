@@ -32,9 +32,13 @@ class Job(Shown):
 
 @dataclass(frozen=True)
 class NodeShape(Shown):
-    """The resources of a node that affect allocations: logical CPUs, and GPUs by type ("" without a type)."""
+    """The resources of a node that allocations are made of: logical CPUs, cores, and GPUs by type ("" without a type).
+
+    `cores` are those of all sockets; 0 if slurmctld shows none.
+    """
 
     cpus: int
+    cores: int = 0
     gpus: dict[str, int] = field(default_factory=dict)
 
 
@@ -65,9 +69,13 @@ class Queue(Fact[QueueState]):
         return QueueState(
             answers="answers" in lines,
             partitions=tuple(partitions.read(partition)),
-            nodes={name: NodeShape(shown.cpus, gpus_of_gres(shown.gres)) for name, shown in nodes.read(node).items()},
+            nodes={name: _shape(shown) for name, shown in nodes.read(node).items()},
             jobs=tuple(map(_job, jobs.read(job, _COLUMNS))),
         )
+
+
+def _shape(node: nodes.NodeState) -> NodeShape:
+    return NodeShape(node.cpus, node.cores, gpus_of_gres(node.gres))
 
 
 def _job(job: jobs.Job) -> Job:

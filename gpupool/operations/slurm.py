@@ -1,10 +1,12 @@
 """Refuse a new slurm.conf that would end jobs: Slurm ends the jobs of removed partitions and nodes.
 
-Tested on 24.11, with `scontrol reconfigure` and with a restart. Jobs end if their partition is removed (also pending
-jobs), if their node is removed, or if its CPUs or GPUs change. They go on if a node only leaves their partition, a time
-limit gets shorter, a partition no longer allows their account or QoS, or memory or features change. New steps of a
-running job fail if a private /tmp is switched on or off (job_container.conf(5)). `gpupool.operations.trial` tests the
-files with slurmctld itself, just before they are put.
+Tested on 24.11 and 26.05, with `scontrol reconfigure` and with a restart. Jobs end if their partition is removed (also
+pending jobs), if their node is removed, or if its CPUs, cores or GPUs change. slurmctld gives a job cores of the node
+and counts them over all sockets (valid_job_resources() in job_resources.c), so other sockets with as many cores are no
+such change. Jobs go on if a node only leaves their partition, a time limit gets shorter, a partition no longer allows
+their account or QoS, or memory, features or SelectTypeParameters change. New steps of a running job fail if a private
+/tmp is switched on or off (job_container.conf(5)). `gpupool.operations.trial` tests the files with slurmctld itself,
+just before they are put.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +46,7 @@ def refuse_job_loss(
         this_host().noop("slurmctld runs with these files")
         return
     state = look(Queue, "the jobs from slurmctld")
-    losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, dict(node.gpus)) for node in nodes}))
+    losses = list(_losses(state, partitions, {node.name: _shape(node) for node in nodes}))
     if idle and (running := [job for job in state.jobs if job.running]):
         sums = {file.path: sha256_of(file.text) for file in files}
         losses += [(f"{path} changes", running, "nodename=ALL reason=tmp") for path in _changed(idle, sums)]
@@ -66,19 +68,23 @@ def refuse_job_loss(
 
 @operation
 def refuse_other_shape(node: SlurmNode, first: str) -> None:
-    """Refuse to change a node without the controller `first`, if slurmctld has other CPUs or GPUs for this node.
+    """Refuse to change a node without the controller `first`, if slurmctld has other CPUs, cores or GPUs for this node.
 
     A health check with the new number of GPUs would find the node in order and return it to service, although Slurm
     still allocates GPUs that the node lacks. Nothing is refused if no slurmctld answers, or it does not know the node.
     """
     known = look(Queue, "the nodes from slurmctld").nodes.get(node.name)
-    wanted = NodeShape(node.cpus, dict(node.gpus))
-    if known and known != wanted:
+    wanted = _shape(node)
+    if known and (known.cpus, known.gpus) != (wanted.cpus, wanted.gpus):
         now, then = (f"{shape.cpus} CPUs and {_gpus(shape)}" for shape in (known, wanted))
-        raise Refused(
-            f"slurmctld has {now} for this node, and the inventory {then}: apply to {first} as well, or without --limit"
-        )
-    this_host().noop("slurmctld has these CPUs and GPUs, or does not know the node yet")
+    elif known and _other_cores(known, wanted):
+        now, then = (f"{shape.cpus} CPUs in {shape.cores} cores" for shape in (known, wanted))
+    else:
+        this_host().noop("slurmctld has these CPUs and GPUs, or does not know the node yet")
+        return
+    raise Refused(
+        f"slurmctld has {now} for this node, and the inventory {then}: apply to {first} as well, or without --limit"
+    )
 
 
 @operation
@@ -141,8 +147,18 @@ def _losses(
         elif jobs := [job for job in state.jobs if job.running and name in job.nodes]:
             if shape.cpus != nodes[name].cpus:
                 yield f"node {name} changes from {shape.cpus} to {nodes[name].cpus} CPUs", jobs, drain
+            elif _other_cores(shape, nodes[name]):
+                yield f"node {name} changes from {shape.cores} to {nodes[name].cores} cores", jobs, drain
             elif shape.gpus != nodes[name].gpus:
                 yield f"node {name} changes from {_gpus(shape)} to {_gpus(nodes[name])}", jobs, drain
+
+
+def _shape(node: SlurmNode) -> NodeShape:
+    return NodeShape(node.cpus, node.cores, dict(node.gpus))
+
+
+def _other_cores(known: NodeShape, wanted: NodeShape) -> bool:
+    return known.cores not in (0, wanted.cores)
 
 
 def _gpus(shape: NodeShape) -> str:

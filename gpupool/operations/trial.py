@@ -3,8 +3,8 @@
 On a controller, a second slurmctld is started with the new files and a copy of the live state, in a network namespace
 without nodes, slurmdbd and other slurmctlds. It cannot connect to anything, and is killed as soon as it has read all
 files. The test takes about 0.3 s and shows whether slurmctld starts, and which jobs it would end. These are more than
-the jobs of a removed partition or node: slurmctld also ends jobs whose node has other CPUs or GPUs now, and jobs that
-were submitted to several partitions of which one was removed, even if they run in another.
+the jobs of a removed partition or node: slurmctld also ends jobs whose node has other CPUs, cores or GPUs now, and jobs
+that were submitted to several partitions of which one was removed, even if they run in another.
 
 Some settings always fail in the namespace. So the current files are tested in the same way, and only errors that are
 new count.

@@ -91,6 +91,11 @@ class NodeState:
         return _value(self.fields, "Extra")
 
     @property
+    def cores(self) -> int:
+        """The cores of all its sockets, as slurm.conf has them; 0 if scontrol shows none."""
+        return _number(self.fields, "Sockets") * _number(self.fields, "CoresPerSocket")
+
+    @property
     def partitions(self) -> tuple[str, ...]:
         """The partitions that have it."""
         return records.names(self.fields.get("Partitions", ""))

@@ -7,9 +7,11 @@ import pytest
 from inventories import SMALL, changed
 from pace import until
 
+from gpupool.compile.slurm.conf import compute_nodes
 from gpupool.programs.arbiter.guard import MARK
-from gpupool.rehearsal.twin import Ask, Refusal, Twin
+from gpupool.rehearsal.twin import HOLD, Ask, Refusal, Twin
 from gpupool.rehearsal.twin import container as twin_container
+from gpupool.slurm import nodes
 
 BOX = "box: {cpus: 64, memory: 512G, gpu_slots: 8, cpus_kept_per_gpu: 6}"
 TYPES = """h100: {models: [H100], autodetect: nvml}
@@ -138,3 +140,29 @@ def test_the_guard_accepts_the_memory_of_both_threads_of_a_core_and_no_more(twin
     )
     (job,) = [job for job in twin.jobs() if job.id == by_cpu]
     assert (job.state, job.mem) == ("RUNNING", 2 * most)
+
+
+def test_other_cores_end_the_jobs_of_a_node_and_other_sockets_do_not(twin: Twin) -> None:
+    """`operations.slurm` refuses a change of cores while jobs run, and compares what slurmctld shows."""
+    twin.clear()
+    known = nodes.read(twin.run("scontrol show nodes").out)
+    assert {name: node.cores for name, node in known.items()} == {
+        node.name: node.cores for node in compute_nodes(twin.cluster)
+    }
+    [job] = twin.submit([Ask(next(iter(twin.cluster.users)), ("--mem=1G", "-w", "gpu-2", "-p", "all"), HOLD)])
+
+    def states() -> list[tuple[str, int]]:
+        return [(found.state, found.restarts) for found in twin.jobs() if found.id == job]
+
+    until(lambda: states() == [("RUNNING", 0)] or None, "the job runs", lambda: str(twin.jobs()))
+    conf, was = twin.run("cat /etc/slurm/slurm.conf").out, "Sockets=2 CoresPerSocket=16 ThreadsPerCore=2"
+    for sockets, cores, threads, after in ((4, 8, 2, ("RUNNING", 0)), (2, 32, 1, ("PENDING", 1))):
+        changed = conf.replace(was, f"Sockets={sockets} CoresPerSocket={cores} ThreadsPerCore={threads}")
+        twin.do(f"cat > /etc/slurm/slurm.conf <<'END'\n{changed}END\nscontrol reconfigure", "other sockets")
+        until(
+            lambda cores=cores, after=after: (
+                (shown(twin, "gpu-2")["CoresPerSocket"], states()) == (str(cores), [after])
+            ),
+            f"{sockets} sockets of {cores} cores: {after}",
+            lambda: str(twin.jobs()),
+        )

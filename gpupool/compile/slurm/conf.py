@@ -9,7 +9,7 @@ from gpupool.compile.slurm import backfill, budgets, elastic, health, jobs, memo
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
-from gpupool.compile.slurm.hardware import cpu_words, disk_path, other_words, select_parameters
+from gpupool.compile.slurm.hardware import cores, cpu_words, disk_path, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
@@ -54,7 +54,12 @@ def has_files(cluster: Cluster, node: Node) -> bool:
 
 def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
     """Return the compute nodes as slurm.conf has them."""
-    return [SlurmNode(node.slurm_name, node.cpus, dict(node.gpus)) for node in cluster.having("compute")]
+    return [compute_node(cluster, node) for node in cluster.having("compute")]
+
+
+def compute_node(cluster: Cluster, node: Node) -> SlurmNode:
+    """Return a compute node as slurm.conf has it."""
+    return SlurmNode(node.slurm_name, node.cpus, cores(node, cluster.scheduler.allocate), dict(node.gpus))
 
 
 @lru_cache(maxsize=4)

@@ -54,7 +54,9 @@ def test_cores_for_the_system_are_reserved_with_all_their_threads(
     unit: str, fields: tuple[str, ...], tmp_path: Path
 ) -> None:
     kept = (BOX, f"{CORES}, cores_kept: 2, memory_kept: 8G")
-    line = node_line(changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: {unit}, ")))
+    cluster = changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: {unit}, "))
+    line = node_line(cluster)
+    assert {node.cores for node in compute_nodes(cluster)} == {int(fields[0]) * int(fields[1])}
     keys = ("Sockets", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount")
     assert tuple(line[key] for key in keys) == fields
     assert line["MemSpecLimit"] == "8192"
