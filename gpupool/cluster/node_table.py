@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.:-]+)")
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _STEPS = re.compile(r"(\d+)-(\d+)/(\d+)")
-_SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within brackets
+_CUT = re.compile(r"\[[^\]]*\]?|([,!&^])")  # brackets, or what is between sets of nodes
 _BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _RESERVED = ("localhost", "all", "default")  # reserved in /etc/hosts or slurm.conf
@@ -53,9 +53,15 @@ def expand(text: str) -> list[str]:
     _bounded(text)
     try:
         NodeSet(text, resolver=GroupResolver())  # called for its error, which quotes the text as written
-        return hostlists.expand(",".join(_STEPS.sub(_stepped, part.lstrip()) for part in _SETS.split(text)))
+        return hostlists.expand(",".join(_STEPS.sub(_stepped, part.lstrip()) for part in _sets(text)))
     except (NodeSetException, ValueError) as error:
         raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
+
+
+def _sets(text: str) -> list[str]:
+    """Return the sets of nodes in a text: the parts between commas and operators that are not within brackets."""
+    cuts = [match.start() for match in _CUT.finditer(text) if match[1]]
+    return [text[start:end] for start, end in zip([0, *(cut + 1 for cut in cuts)], [*cuts, None], strict=True)]
 
 
 def _stepped(steps: re.Match[str]) -> str:
@@ -77,7 +83,7 @@ def _bounded(text: str) -> None:
             raise ValueError(
                 f"{text!r} is not a range of nodes: after a digit, both numbers of a range need as many digits: [01-12]"
             )
-    size = sum(prod(map(_count, _BRACKETS.findall(part))) for part in _SETS.split(text))
+    size = sum(prod(map(_count, _BRACKETS.findall(part))) for part in _sets(text))
     if size > _MOST:
         raise ValueError(f"{text!r} is a range of {size} nodes; the maximum is {_MOST}")
 
