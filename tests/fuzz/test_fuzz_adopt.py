@@ -1,4 +1,4 @@
-"""Files of a cluster with random changes: `gpupool adopt` reads them or says why not. script/fuzz --adopt tries more."""
+"""A cluster's files with random changes: `gpupool adopt` reads them or says why not. script/fuzz --adopt tries more."""
 
 from pathlib import Path
 
