@@ -16,6 +16,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import golden_releases
+
 from gpupool.compile.slurm.submit import static
 from gpupool.slurm.hostlists import expand
 
@@ -101,3 +103,4 @@ def _write(inventory: str) -> None:
 if __name__ == "__main__":
     for each in sorted(INVENTORIES, key=lambda name: name not in _IN_FULL):
         _write(each)
+    golden_releases.write()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import golden
+import golden_releases
 import pytest
 
 MEANT = "if that is meant: script/docs"
@@ -19,3 +20,7 @@ def test_an_inventory_renders_the_files_in_the_repository(
     assert sorted(rendered) == sorted(kept), MEANT
     changed = [name for name in kept if rendered[name] != kept[name]]
     assert {name: rendered[name] for name in changed} == {name: kept[name] for name in changed}, MEANT
+
+
+def test_each_release_of_slurm_changes_the_files_of_the_example_as_in_the_repository() -> None:
+    assert golden_releases.shown() == golden_releases.kept(), MEANT

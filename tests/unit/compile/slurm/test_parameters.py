@@ -111,9 +111,10 @@ def test_every_key_that_is_written_is_known_to_slurm(folder: str) -> None:
     assert list(unknown_keys(cluster_at(INVENTORY / folder))) == []
 
 
+@pytest.mark.parametrize("folder", ["example", "skynet"])
 @pytest.mark.parametrize("release", RELEASES)
-def test_every_key_that_is_written_for_a_release_is_known_to_it(release: str) -> None:
-    assert list(unknown_keys(of_version(cluster_at(INVENTORY / "skynet"), release))) == []
+def test_every_key_that_is_written_for_a_release_is_known_to_it(release: str, folder: str) -> None:
+    assert list(unknown_keys(of_version(cluster_at(INVENTORY / folder), release))) == []
 
 
 @pytest.mark.parametrize("older", RELEASES)
