@@ -1,7 +1,7 @@
-"""What each known release of Slurm changes in the files of the example: `golden/releases/RELEASE.diff`.
+"""The changes by each known release of Slurm in the files of the example: `golden/releases/RELEASE.diff`.
 
 Each file has the differences from the release before, of Slurm's files and the packages of all nodes. The example's own
-files, of the default release, are in `golden/example`. Left out is /etc/default/slurmd, which has a digest of the other
+files, of the default release, are in `golden/example`. /etc/default/slurmd is left out, which has a digest of the other
 files.
 """
 

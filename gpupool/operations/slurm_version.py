@@ -4,7 +4,7 @@ from gpupool.facts.packages import Packages
 from gpupool.facts.slurm_packages import release_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
-from gpupool.slurm.releases import number
+from gpupool.slurm.releases import TESTED, number
 from gpupool.slurm.upgrades import hops
 
 #: Debian's packages of Slurm's daemons and commands.
@@ -36,4 +36,8 @@ def why_not(package: str, release: str, version: str, takes_over_from: list[str]
         return f"{here}: Slurm cannot be downgraded once its database is converted; correct slurm.version ({_HOW})"
     can = f"{here}: Slurm {version} can only take over from {', '.join(takes_over_from)}"
     way = hops(release, version)
-    return f"{can}; upgrade to {', then to '.join(way)} ({_HOW})" if way else f"{can}; no way there is known ({_HOW})"
+    if not way:
+        return f"{can}; no way there is known ({_HOW})"
+    own = [hop for hop in way if hop not in TESTED]
+    source = f"; packages of {' and '.join(own)} come from a repository of your own" if own else ""
+    return f"{can}; upgrade to {', then to '.join(way)}{source} ({_HOW})"

@@ -1,4 +1,4 @@
-"""An upgrade of the small cluster from 24.11 to 26.05 on models of slurmctld and of the DeployRunner."""
+"""An upgrade of the small cluster on models of slurmctld and of the DeployRunner, by default from 24.11 to 26.05."""
 
 from typing import Any
 
@@ -15,27 +15,31 @@ SLURM = ("scheduler:", 'slurm: {version: "26.05", backup: {to: /srv/backup}}\nsc
 
 
 class Run:
-    """An upgrade that can be prepared and carried out."""
+    """An upgrade between two versions that can be prepared and carried out."""
 
-    def __init__(self, fake: FakeController) -> None:
+    def __init__(self, fake: FakeController, old: str = "24.11.5", new: str = "26.05.5") -> None:
         self.fake, self.slurm = fake, fake.slurm
+        self._old, self._new = old, new
+        self.slurm.config = self.slurm.config.replace("24.11.5", old)
+        for node in self.slurm.nodes.values():
+            node.version = old
         self.runner = FakeRunner(fake.target, "upgrade")
         self.notes, self.hold = Notes(), FakeHold()
-        fake.packages["ctl slurmdbd"] = "24.11.5-4"
+        fake.packages["ctl slurmdbd"] = f"{old}-4"
         for name in NODES:
             self.runner.changes["look", name] = ["Packages | files for it", "Slurm | slurmd"]
-        self.runner.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": "26.05.5-1"})
+        self.runner.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": f"{new}-1"})
         self.runner.effects["apply"] = self._controllers
         self.runner.effects["change"] = self._changed
 
     def _controllers(self, names: tuple[str, ...]) -> None:
         if "ctl" in names:
-            self.slurm.config = self.slurm.config.replace("24.11.5", "26.05.5")
+            self.slurm.config = self.slurm.config.replace(self._old, self._new)
 
     def _changed(self, names: tuple[str, ...]) -> None:
         for name in names:
             if name in self.slurm.nodes:
-                self.slurm.nodes[name].version = "26.05.5"
+                self.slurm.nodes[name].version = self._new
 
     def prepare(self) -> Prepared:
         return prepare(self.fake, self.runner)
