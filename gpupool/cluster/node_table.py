@@ -98,12 +98,14 @@ def _count(bracket: str) -> int:
 class NodeTable:
     """All nodes of an inventory; `whole` is False if some entries could not be expanded.
 
-    `named` are the inventory's own groups, each a selector of roles, GPU types, hardware, features and names.
+    `named` are the inventory's own groups, each a selector of roles, GPU types, hardware, features and names; `owned`
+    are the selectors of labs that own nodes, by account.
     """
 
     nodes: Sequence[ExpandedNode]
     whole: bool = True
     named: Mapping[str, str] = field(default_factory=dict)
+    owned: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> Mapping[str, ExpandedNode]:
@@ -128,19 +130,33 @@ class NodeTable:
                 hardware.setdefault(node.entry.hardware, []).append(node.name)
             for feature in node.entry.features:
                 features.setdefault(feature, []).append(node.name)
-        kinds = {"role": roles, "gpu": gpus, "hardware": hardware, "feature": features}
-        return {**kinds, "group": dict(self._own_groups())} if self.named else kinds
+        kinds: dict[str, Mapping[str, list[str]]] = {
+            "role": roles,
+            "gpu": gpus,
+            "hardware": hardware,
+            "feature": features,
+        }
+        if self.named:
+            kinds["group"] = dict(self.unnamed.select_each(self.named))
+        if self.owned:
+            kinds["owner"] = dict(self.unowned.select_each(self.owned))
+        return kinds
 
-    def _own_groups(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the inventory's own groups with their nodes, except invalid ones: a check complains about those."""
-        for name, selector in self.named.items():
+    def select_each(self, selectors: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield each name with the nodes of its selector, except invalid ones: a check complains about those."""
+        for name, selector in selectors.items():
             with suppress(ValueError):
-                yield name, list(self.unnamed.select(selector))
+                yield name, list(self.select(selector))
 
     @cached_property
     def unnamed(self) -> "NodeTable":
         """The same table without the inventory's own groups, to evaluate these: they must not contain each other."""
         return NodeTable(self.nodes, self.whole)
+
+    @cached_property
+    def unowned(self) -> "NodeTable":
+        """The same table without the nodes of owners, to evaluate these: an owner must not be named by another."""
+        return NodeTable(self.nodes, self.whole, self.named)
 
     @cached_property
     def _selected(self) -> dict[str, tuple[str, ...]]:
@@ -216,7 +232,8 @@ def expand_all(inventory: "Inventory") -> tuple[NodeTable, list[Complaint]]:
     nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
     whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}
     complaints += _twice(nodes)
-    return NodeTable(nodes, whole, inventory.groups), complaints
+    owned = {account.name: account.owns for account in inventory.accounts if isinstance(account.owns, str)}
+    return NodeTable(nodes, whole, inventory.groups, owned), complaints
 
 
 def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> Iterator[ExpandedNode]:

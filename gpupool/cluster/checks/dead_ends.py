@@ -165,7 +165,7 @@ def _counted(users: list[User]) -> str:
 def ensure_preemptable_partitions_have_users_without_cap(site: Site) -> Iterator[Complaint]:
     """A preemptable partition with GPUs admits an account without a cap: a lab's cap counts its preemptable jobs."""
     inventory, members = site.inventory, _members(site)
-    labs = {owner.name for owner in site.ownership.owners}
+    labs = {owner.name for owner in site.ownership.owners if owner.shares}  # an owner of nodes has no cap
     arbiter = inventory.preemption.arbiter
     helped = arbiter.partitions if arbiter and arbiter.enabled else ()
     for path, partition in site.partitions():

@@ -167,9 +167,11 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
     inventory = site.inventory
     names: dict[str, Path] = {}
     folded: dict[str, str] = {}
+    for index, entry in enumerate(inventory.partitions):
+        if (entry.for_each is not None) != ("{account}" in entry.name):
+            message = "for_each needs {account} in the name, and {account} needs for_each"
+            yield Complaint(("partitions", index, "name"), message)
     for path, partition in site.partitions():
-        if (partition.for_each is not None) != ("{account}" in partition.name):
-            yield Complaint((*path, "name"), "for_each needs {account} in the name, and {account} needs for_each")
         for name, _ in site.partition_names(partition):
             if name in names:
                 yield Complaint(

@@ -7,21 +7,48 @@ from functools import cache
 from typing import Annotated, Any
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.partitions import ACCOUNT
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.base import Entry, Selector
 
 
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
     """Selectors parse, and name roles, GPU types and nodes that exist."""
-    for path, selector in selectors(site.inventory) if site.node_table.whole else ():
-        table = site.node_table.unnamed if path[0] == "groups" else site.node_table
+    tables = {"groups": site.node_table.unnamed, "accounts": site.node_table.unowned}
+    for path, selector in _of_partitions_filled(site) if site.node_table.whole else ():
         try:
-            chosen = table.select(selector)
+            chosen = tables.get(str(path[0]), site.node_table).select(selector)
         except ValueError as error:
             yield Complaint(path, str(error))
             continue
         if not chosen:
             yield Complaint(path, f"{selector!r} selects no nodes", severity="warning")
+
+
+def _of_partitions_filled(site: Site) -> Iterator[tuple[Path, str]]:
+    """Yield all selectors, those of partitions as `for_each` fills them in."""
+    filled: dict[Path, list[str]] = {}
+    for at, partition in site.partitions():
+        filled.setdefault((*at, "nodes"), []).append(partition.nodes)
+    for path, selector in selectors(site.inventory):
+        if path[0] != "partitions":
+            yield path, selector
+        else:
+            yield from ((path, each) for each in filled.get(path, ()) if ACCOUNT not in each)
+
+
+def ensure_partitions_of_owners_have_owners(site: Site) -> Iterator[Complaint]:
+    """An account has nodes for each entry of partitions with `@owner:{account}`."""
+    made = {path for path, _ in site.partitions()}
+    for index, entry in enumerate(site.inventory.partitions):
+        if ACCOUNT not in entry.nodes:
+            continue
+        here = ("partitions", index, "nodes")
+        if entry.for_each is None:
+            yield Complaint(here, f"{ACCOUNT} needs for_each, which says whose nodes these are", "add for_each: lab")
+        elif here[:2] not in made and site.accounts_of_kind(entry.for_each):
+            message = f"no account of the kind {entry.for_each} owns nodes, so there is no such partition"
+            yield Complaint(here, message, "write nodes in `owns` of labs: `owns: a40-[01-04]`", "warning")
 
 
 def selectors(entry: Entry, path: Path = ()) -> Iterator[tuple[Path, str]]:

@@ -83,10 +83,11 @@ def nearest(path: Path, places: Mapping[Path, Place]) -> Place | None:
 
 
 def cap_of(account: Account, path: Path, places: Mapping[Path, Place]) -> Iterator[Value]:
-    """Yield the limits of a lab: its cap, and its share of CPUs and memory."""
+    """Yield the limits of a lab: its cap, and its share of CPUs and memory. An owner of nodes has none of these."""
     if account.entry.kind != "lab":
         return
-    yield Value("cap", f"{account.limits.group.gpu} GPUs", nearest((*path, "contributed_gpus"), places))
+    if account.limits.group.gpu is not None:
+        yield Value("cap", f"{account.limits.group.gpu} GPUs", nearest((*path, "contributed_gpus"), places))
     for key, shown in (("cpu", str), ("mem", format_size)):
         most = getattr(account.limits.group, key)
         if most is not None and (*path, "limits", "group", key) not in places:

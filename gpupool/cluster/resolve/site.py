@@ -7,6 +7,7 @@ from functools import cached_property
 from gpupool.cluster.complaints import Path
 from gpupool.cluster.node_table import NodeTable
 from gpupool.cluster.resolve.ownership import Ownership
+from gpupool.cluster.resolve.partitions import ACCOUNT, partitions_of
 from gpupool.cluster.resolve.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
@@ -44,17 +45,20 @@ class Site:
 
     def partition_names(self, partition: Partition) -> list[tuple[str, str | None]]:
         """Return the (name, account) of each partition that an entry defines."""
-        if partition.for_each is None:
+        if partition.for_each is None or ACCOUNT not in partition.name:
             return [(partition.name, None)]
         return [
-            (partition.name.replace("{account}", account.name), account.name)
+            (partition.name.replace(ACCOUNT, account.name), account.name)
             for account in self.accounts_of_kind(partition.for_each)
         ]
 
     def partitions(self) -> Iterator[tuple[Path, Partition]]:
-        """Yield each partition entry with its path."""
-        for index, partition in enumerate(self.inventory.partitions):
-            yield ("partitions", index), partition
+        """Yield each partition entry with its path; if nodes or QoS are each account's own, once per account."""
+        yield from self._partitions
+
+    @cached_property
+    def _partitions(self) -> tuple[tuple[Path, Partition], ...]:
+        return tuple(partitions_of(self.inventory))
 
     @cached_property
     def machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
@@ -163,7 +167,7 @@ class Site:
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether an account may submit to a partition."""
         each = self._each(partition)
-        allowed = {name.replace("{account}", other) for name in partition.allow_accounts for other in each}
+        allowed = {name.replace(ACCOUNT, other) for name in partition.allow_accounts for other in each}
         if partition.allow_accounts and partition.allow_lab_accounts:
             allowed |= {lab.name for lab in self.accounts_of_kind("lab")}
         if partition.allow_accounts and not allowed:

@@ -43,6 +43,14 @@ OnNode = Annotated[int, Field(strict=True, ge=1, le=1024)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]
+# a name, in which the {account} of `for_each` stands for each account
+NameOfEach = Annotated[
+    str,
+    spelt(
+        r"^([A-Za-z0-9_]|\{account\})([A-Za-z0-9_.@-]|\{account\})*$",
+        "a name has letters, digits and _ . @ -, or {account}",
+    ),
+]
 # a name that only Slurm has, which takes a colon for a letter in it, as in cpu:epyc
 Label = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]*$", "a name here has letters, digits and _ . : @ -")]
 SacctField = Annotated[str, spelt(r"^[A-Za-z]+(%-?[0-9]{1,3})?$", "write a field of sacct, with a width: AllocTRES%50")]
@@ -115,7 +123,7 @@ NodeNames = Annotated[
         min_length=1,
         description=(
             "Nodes in ClusterShell's notation: a40-[01-04],clippy; @compute (a role); @gpu:a40; @hardware:big; "
-            "@feature:quiet; @group:NAME (of `groups`); @compute!vicki"
+            "@feature:quiet; @group:NAME (of `groups`); @owner:LAB (the nodes in its `owns`); @compute!vicki"
         ),
     ),
     AfterValidator(one_line),

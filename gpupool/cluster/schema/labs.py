@@ -12,6 +12,7 @@ from gpupool.cluster.schema.base import (
     Entry,
     Flag,
     Name,
+    NameOfEach,
     Nodes,
     Several,
     SourcedEntry,
@@ -236,10 +237,18 @@ class Qos(SourcedEntry):
 
 
 class Partition(SourcedEntry):
-    """A partition, or with `for_each` one per account of that kind; `{account}` is replaced by its name."""
+    """A partition, or with `for_each` one per account of that kind.
+
+    `{account}` is replaced by the account's name in `name`, `nodes`, `qos`, `default_qos`, `allow_accounts`,
+    `deny_accounts` and `without_gpu`.
+    """
 
     name: Word = Field(description="Name of the partition; {account} is replaced with for_each.")
-    for_each: AccountKind | None = Field(None, description="Create one partition for each account of this kind.")
+    for_each: AccountKind | None = Field(
+        None,
+        description="Create one partition for each account of this kind; {account} is its name. With the nodes "
+        "`@owner:{account}`, for each that owns nodes.",
+    )
     nodes: Nodes
     max_time: Maximum = Field(None, description="Maximum run time of a job; infinite, the default: no limit.")
     default_time: Span | None = Field(
@@ -262,8 +271,8 @@ class Partition(SourcedEntry):
     deny_accounts: tuple[Word, ...] = Field((), description="Accounts that may not submit, if allow_accounts is empty.")
     allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
-    qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
-    default_qos: Name | None = Field(
+    qos: tuple[NameOfEach, ...] = Field((), description="QoS that may be used; empty: all.")
+    default_qos: NameOfEach | None = Field(
         None,
         description="QoS of jobs without --qos, unless a QoS is the default of their account; default: the cluster's.",
     )
