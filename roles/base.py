@@ -1,7 +1,7 @@
 """The base of every node: its name, the addresses of all nodes, the time zone, the clock and packages."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import distribution, files_for, files_of, layered_for, links_for
+from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.firewall import TABLE
@@ -17,7 +17,7 @@ applies = everywhere
 
 def refuse_another_system(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another distribution or release than the inventory's, before any change."""
-    own = distribution.of(cluster)
+    own = node.system
     system.refuse_another(name="System", os_release=list(own.os_release), title=str(own))
 
 
@@ -42,7 +42,7 @@ def install(cluster: Cluster, node: Node) -> None:
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
-        service.running(name="Time", unit=distribution.of(cluster).units["time"])
+        service.running(name="Time", unit=node.system.units["time"])
 
 
 def try_files(cluster: Cluster, node: Node) -> None:

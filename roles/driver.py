@@ -1,7 +1,7 @@
 """The GPU driver, and the check of a node's GPUs. A testbed has neither, because its GPUs are stand-ins."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import distribution, files_of
+from gpupool.compile import files_of
 from gpupool.compile.system.driver import DEVICES_UNIT, driver_for
 from gpupool.compile.system.driver_packages import PATTERNS
 from gpupool.compile.system.repositories import COMPONENTS
@@ -20,7 +20,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "driver")
     wanted = driver_for(cluster, node)
     if wanted:
-        system = distribution.of(cluster)
+        system = node.system
         sources.components(
             name=f"Components of {system.name}",
             origin=system.origin,

@@ -21,7 +21,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     if missing := singularity_for(cluster, node):
         packages.installed(name="Singularity packages", packages=missing)
     if file := fetched_for(cluster, node):
-        packages.fetched(name="Singularity", package=package(cluster), url=file.url, sha256=file.sha256)
+        packages.fetched(name="Singularity", package=package(node), url=file.url, sha256=file.sha256)
     files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))
     if builders := builders_for(cluster, node):
         subordinate.numbers(name="Numbers for building images", users=builders)

@@ -1,7 +1,7 @@
 """sshd's settings (passwords, agents, variables of clients), and the host keys of all nodes."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import distribution, files_of
+from gpupool.compile import files_of
 from gpupool.compile.system import site_files
 from gpupool.compile.system.ssh import SETTINGS, names_of_nodes, settings, tried_users
 from gpupool.operations import files, host_keys, service, sshd
@@ -15,7 +15,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "ssh")
     files.put(name="SSH", files=own)
     theirs = site_files.reloads(cluster, node).get(site_files.SSH, [])
-    unit = distribution.of(cluster).units["ssh"]
+    unit = node.system.units["ssh"]
     service.running(name="SSH daemon", unit=unit, reload_if=[*(file.path for file in own), *theirs])
     host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster), source=cluster.controllers[0].name)
 

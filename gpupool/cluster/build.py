@@ -83,6 +83,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
+            system=site.system_of(entry),
             parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
             hardware=shape,
             devices=in_service,

@@ -1,10 +1,11 @@
-"""The GPU driver of each node, from `software.cuda`: one choice for all nodes, and overrides."""
+"""The GPU driver of each node, from `software.cuda`: one choice for all nodes, and overrides, for each distribution."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from gpupool.cluster.complaints import Path
 from gpupool.cluster.schema.software import DriverChoice, Software
+from gpupool.distributions.tables import Distribution
 from gpupool.nvidia.tables import Module, branches, distributions
 
 _CUDA: Path = ("software", "cuda")
@@ -14,11 +15,13 @@ _CUDA: Path = ("software", "cuda")
 class Driver:
     """A choice of driver, with its nodes. `branch` is None for the newest branch of a repository.
 
+    `system` is the distribution of all these nodes: a choice is one driver for each distribution of its nodes.
     `promised` is the CUDA version that users may rely on, `path` the entry of the choice, `own` the keys of the entry
     that are not inherited.
     """
 
     nodes: frozenset[str]
+    system: Distribution
     branch: str | None
     module: Module
     repository: str | None
@@ -38,19 +41,37 @@ class Driver:
         return known.cuda if known else None
 
 
-def drivers(software: Software, nodes_of: Callable[[str], Collection[str]]) -> Iterator[Driver]:
-    """Yield each choice with its nodes; a node in two overrides belongs to the first."""
+def drivers(
+    software: Software, nodes_of: Callable[[str], Collection[str]], system_of: Callable[[str], Distribution]
+) -> Iterator[Driver]:
+    """Yield each choice with its nodes, once for each of their distributions; a node in two overrides is the first's.
+
+    `nodes_of` returns the nodes of a selector, `system_of` the distribution of a node.
+    """
     if software.cuda is None:
         return
     left = frozenset(nodes_of(software.cuda.where))
     for index, override in enumerate(software.cuda.overrides):
         nodes = left & frozenset(nodes_of(override.where))
         left -= nodes
-        yield _driver(software, nodes, (*_CUDA, "overrides", index), override)
-    yield _driver(software, left, _CUDA, software.cuda)
+        for system, some in _by_system(software, nodes, system_of):
+            yield _driver(software, some, system, (*_CUDA, "overrides", index), override)
+    for system, some in _by_system(software, left, system_of):
+        yield _driver(software, some, system, _CUDA, software.cuda)
 
 
-def _driver(software: Software, nodes: frozenset[str], path: Path, entry: DriverChoice) -> Driver:
+def _by_system(
+    software: Software, nodes: frozenset[str], system_of: Callable[[str], Distribution]
+) -> Iterator[tuple[Distribution, frozenset[str]]]:
+    """Yield each distribution with its nodes; without nodes, the default one, so that the choice is checked."""
+    systems = {name: system_of(name) for name in sorted(nodes)}
+    for system in {system.key: system for system in systems.values()}.values():
+        yield system, frozenset(name for name, other in systems.items() if other.key == system.key)
+    if not nodes:
+        yield software.system, nodes
+
+
+def _driver(software: Software, nodes: frozenset[str], system: Distribution, path: Path, entry: DriverChoice) -> Driver:
     general = software.cuda or entry
 
     def value(key: str) -> str | None:
@@ -63,7 +84,8 @@ def _driver(software: Software, nodes: frozenset[str], path: Path, entry: Driver
     elsewhere = entry.driver_branch or entry.repository
     return Driver(
         nodes,
-        value("driver_branch") or (None if repository else distributions()[software.system.key].default),
+        system,
+        value("driver_branch") or (None if repository else distributions()[system.key].default),
         "open" if value("module") == "open" else "proprietary",
         repository,
         entry.version if elsewhere else value("version"),

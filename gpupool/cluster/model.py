@@ -18,6 +18,7 @@ from gpupool.cluster.schema.site_files import SiteFile
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Export, Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.distributions.tables import Distribution
 from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
 from gpupool.unix import within
@@ -42,7 +43,7 @@ class Node:
     its GPUs one by one, `gres` counts of the site's other resources. `gpus` and `devices` are those in service;
     `installed` are all devices, if some of them are out of service. `cpus_kept` is the number of CPUs that each GPU
     keeps for its job; 0 if this Slurm cannot keep any. Selectors and roles use `name`; `slurm_name` is the NodeName in
-    slurm.conf.
+    slurm.conf. `system` is the distribution that the node runs.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Node:
     features: tuple[str, ...]
     managed: bool
     elastic: bool
+    system: Distribution
     parameters: Mapping[str, str] = field(default_factory=dict)
     hardware: Hardware | None = None
     devices: tuple[Device, ...] = ()

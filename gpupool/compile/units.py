@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import distribution, files_for
+from gpupool.compile import files_for
 from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.compile.system.directory import SETTINGS as SSSD_CONF
 from gpupool.compile.system.driver import DEVICES_UNIT, FABRIC, driver_for, has_nvswitch
@@ -28,7 +28,7 @@ def timed(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def _units(cluster: Cluster, node: Node) -> Iterator[str]:
-    names = distribution.of(cluster).units
+    names = node.system.units
     yield f"{names['ssh']}.service"
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host

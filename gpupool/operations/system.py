@@ -5,6 +5,8 @@ from gpupool.facts.system import System
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
 
+_KEYS = "the node's distribution, or software.distribution,"
+
 
 @operation
 def refuse_another(os_release: list[str], title: str) -> None:
@@ -16,7 +18,7 @@ def refuse_another(os_release: list[str], title: str) -> None:
     if [system.id, system.codename] != os_release:
         here = system.title or system.id or "a system without /etc/os-release"
         known = with_os_release(system.id, system.codename)
-        correct = f"set software.distribution to {' or '.join(known)}" if known else "correct software.distribution"
+        correct = f"set {_KEYS} to {' or '.join(known)}" if known else f"correct {_KEYS}"
         raise Refused(
             f"the node runs {here}, but the inventory says {title}: {correct}, or install {title} on the node "
             "(see docs/distributions.md)"

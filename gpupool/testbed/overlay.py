@@ -20,6 +20,7 @@ from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import singularity
 from gpupool.compile.system.devices import stand_in_files
 from gpupool.compile.system.packages import packages_for
+from gpupool.distributions.tables import Distribution
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
@@ -27,6 +28,10 @@ from gpupool.testbed.vm import choice as vm_choice
 OPEN_FILES = 4096  # a container cannot exceed its host's limit, and logins fail with a higher one
 CLOUD_CREDENTIALS = "/usr/lib/python3/dist-packages/testbed_cloud.json"  # empty; recipe_cloud.sh creates it
 SHARED = "/testbed"  # the parent of the directories that nodes share
+_IN_A_COPY = (
+    "in a copy of the inventory, set another software.distribution, and none of hardware and nodes "
+    "(`gpupool rehearse` tries the rules on Slurm alone, whatever the distribution)"
+)
 
 
 def stand_in(
@@ -212,23 +217,28 @@ def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]
 
 def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool") -> Spec:
     """Return the containers, network and volumes of a stand-in; TestbedError if no image has the nodes' system."""
-    system = cluster.software.system
-    if not system.proved:
-        raise TestbedError(
-            f"there is no image of {system} for a testbed: in a copy of the inventory, set another "
-            "software.distribution (`gpupool rehearse` needs none: it tries the rules on Slurm alone)"
-        )
     return Spec(
         name=name or cluster.name,
         prefix=prefix,
         network=cluster.entry.network,
         domain=cluster.entry.domain or "",
-        suite=system.codename,
+        suite=_system(cluster).codename,
         containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
         volumes=tuple(
             _volume(cluster, mount) for mount in cluster.mounts if mount.server not in cluster.drivers.machines
         ),
     )
+
+
+def _system(cluster: Cluster) -> Distribution:
+    systems = {node.system.key: node.system for node in cluster.nodes.values()}
+    for system in systems.values():
+        if not system.proved:
+            raise TestbedError(f"there is no image of {system} for a testbed: {_IN_A_COPY}")
+    if len(systems) > 1:
+        mixed = " and ".join(map(str, systems.values()))
+        raise TestbedError(f"all machines of a testbed run one distribution, but the nodes have {mixed}: {_IN_A_COPY}")
+    return next(iter(systems.values()))
 
 
 def _container(cluster: Cluster, node: Node) -> Container:
@@ -256,7 +266,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
 
 def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
     # images have the distribution's packages only; apply installs those of other repositories
-    package = singularity.package(cluster)
+    package = singularity.package(node)
     elsewhere = {package} if any(singularity.repositories(cluster, node)) else set()
     suite = cluster.testbed.singularity_suite if cluster.testbed else None
     from_suite = {package: f"{package}/{suite}"} if suite else {}

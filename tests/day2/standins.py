@@ -17,7 +17,8 @@ _bound = storage._stand_in
 
 
 def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
-    declared = (driver.branch for driver in drivers(cluster.software, cluster.select) if node.name in driver.nodes)
+    chosen = drivers(cluster.software, cluster.select, lambda name: cluster.nodes[name].system)
+    declared = (driver.branch for driver in chosen if node.name in driver.nodes)
     branch = os.environ.get("STANDIN_DRIVER") or next(declared, None)
     return GpuDriver(branch, None, ("nvidia-standin",)) if node.gpus and branch else None
 

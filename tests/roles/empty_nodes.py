@@ -15,7 +15,7 @@ from pyinfra.connectors.fake import FakeConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.cluster.load import load
-from gpupool.compile import distribution
+from gpupool.cluster.model import Cluster
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.ahead import READ
 from gpupool.facts.script import END, ask
@@ -41,7 +41,7 @@ RECEIVED: dict[str, Received] = {}
 BROKEN: dict[str, str] = {}
 #: Lines by node: the jobs of its slurmctld.
 QUEUE: dict[str, list[str]] = {}
-#: Fields of os-release by node; by default those of the inventory's distribution.
+#: Fields of os-release by node; by default those that the inventory says.
 SYSTEM: dict[str, list[str]] = {}
 #: Lines by node: its answer when it is asked for its host keys; by default one key.
 KEYS: dict[str, list[str]] = {}
@@ -111,7 +111,8 @@ class EmptyNode(FakeConnector):
     def _system(self, raw: str) -> Sequence[str]:
         if "/etc/os-release" not in raw:
             return ()
-        return SYSTEM.get(self.host.name, distribution.of(self.host.data.cluster).os_release)
+        cluster: Cluster = self.host.data.cluster
+        return SYSTEM.get(self.host.name, cluster.nodes[self.host.name].system.os_release)
 
     def _pools(self, raw: str) -> Iterator[str]:
         """Yield empty disks, and the pools that the inventory only adopts."""

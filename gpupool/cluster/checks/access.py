@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
-from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.complaints import Complaint, Path, dotted
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.distributions.tables import distributions
@@ -14,11 +14,13 @@ _NO_SHELL = ("/nologin", "/false")
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
     """`compute_ssh: allocated` needs sshd's PAMServiceName, which OpenSSH has from 9.8 on, to select our PAM stack."""
     access = site.inventory.access
-    release = site.inventory.software.system
-    if access.compute_ssh == "allocated" and not release.has_sshd_per_user_pam:
-        message = f"the sshd of {release} cannot limit logins to users with a job"
-        able = next(other.label for other in distributions().values() if other.has_sshd_per_user_pam)
-        yield Complaint(("access", "compute_ssh"), message, f"set none or open, or software.distribution: {able}")
+    for release, nodes in site.systems if access.compute_ssh == "allocated" else ():
+        concerned = [node for node in nodes if "compute" in node.entry.roles]
+        if concerned and not release.has_sshd_per_user_pam:
+            message = f"the sshd of {release} cannot limit logins to users with a job"
+            able = next(other.label for other in distributions().values() if other.has_sshd_per_user_pam)
+            key = dotted(site.path_of_system(concerned[0]))
+            yield Complaint(("access", "compute_ssh"), message, f"set none or open, or {key}: {able}")
 
 
 def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:

@@ -7,6 +7,7 @@ from gpupool.cluster.complaints import Complaint, Path, dotted
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
+from gpupool.distributions.tables import Distribution
 from gpupool.nvidia.names import models, of_model
 from gpupool.nvidia.tables import Architecture, Branch, branches, distributions, has_fabric_manager
 from gpupool.tables import version
@@ -16,7 +17,10 @@ _OVERRIDE = "or write another choice for these nodes in software.cuda.overrides"
 
 def _drivers(site: Site) -> list[Driver]:
     """Return the drivers of a site; an empty list for a testbed's inventory, whose GPUs are fake."""
-    return [] if site.inventory.gpu.driver == "fake" else list(drivers(site.inventory.software, site.nodes_of))
+    if site.inventory.gpu.driver == "fake":
+        return []
+    by_name = site.node_table.by_name
+    return list(drivers(site.inventory.software, site.nodes_of, lambda name: site.system_of(by_name[name].entry)))
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,10 @@ def _not_carried(site: Site, driver: Driver, branch: Branch) -> Iterator[tuple[s
             message = (
                 f"branch {branch.name} is too old for {gpu}: its CUDA is {branch.cuda}, {needs.first_cuda} is needed"
             )
-            yield gpu.type, Complaint(path, message, f"{_advice(site, needs)}, {_OVERRIDE}")
+            yield gpu.type, Complaint(path, message, f"{_advice(driver.system, needs)}, {_OVERRIDE}")
         elif needs.last_branch and version(branch.name) > version(needs.last_branch):
             message = f"branch {branch.name} no longer supports {gpu}: {needs.last_branch} is the last branch that does"
-            yield gpu.type, Complaint(path, message, f"{_advice(site, needs)}, {_OVERRIDE}")
+            yield gpu.type, Complaint(path, message, f"{_advice(driver.system, needs)}, {_OVERRIDE}")
         elif needs.module == "proprietary" and driver.module == "open":
             message = f"the open kernel module does not support {gpu}, only Turing and later"
             yield gpu.type, Complaint(driver.at("module"), message, f"use proprietary, {_OVERRIDE}")
@@ -129,9 +133,8 @@ def _not_carried(site: Site, driver: Driver, branch: Branch) -> Iterator[tuple[s
             yield gpu.type, Complaint(driver.at("module"), message, f"set module: open, {_OVERRIDE}")
 
 
-def _advice(site: Site, needs: Architecture) -> str:
+def _advice(system: Distribution, needs: Architecture) -> str:
     """Return a hint at a branch: the distribution's newest that fits, else the GPU's last, else a long-term one."""
-    system = site.inventory.software.system
     fitting = [branch for branch in branches().values() if _fits(branch, needs)]
     if ours := [branch.name for branch in fitting if branch.name in distributions()[system.key].branches]:
         return f"use {ours[-1]}, which {system} has"
@@ -185,9 +188,8 @@ def ensure_drivers_are_available(site: Site) -> Iterator[Complaint]:
 
 
 def _not_shipped(site: Site) -> Iterator[Complaint]:
-    system = site.inventory.software.system
-    shipped = distributions()[system.key].branches
     for driver in _drivers(site):
+        system, shipped = driver.system, distributions()[driver.system.key].branches
         branch = branches().get(driver.branch or "")
         if branch is None:
             continue
@@ -207,12 +209,13 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
 
 def ensure_fabric_managers_are_available(site: Site) -> Iterator[Complaint]:
     """The distribution has the fabric manager of drivers whose nodes have NVSwitch, or the driver has a repository."""
-    system = site.inventory.software.system
-    for driver in [] if has_fabric_manager(system.os_release[0]) else _drivers(site):
+    for driver in _drivers(site):
+        if has_fabric_manager(driver.system.os_release[0]):
+            continue
         nodes = [node for node in site.node_table.nodes if node.name in driver.nodes and not driver.repository]
         for key in dict.fromkeys(node.entry.hardware for node in nodes if node.entry.hardware):
             if key in site.inventory.hardware and site.inventory.hardware[key].nvswitch:
-                message = f"{system} has no fabric manager for NVSwitch"
+                message = f"{driver.system} has no fabric manager for NVSwitch"
                 hint = "name a repository of NVIDIA that has it: software.repositories, and repository in software.cuda"
                 yield Complaint(("hardware", key, "nvswitch"), message, hint)
 

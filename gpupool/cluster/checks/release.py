@@ -23,8 +23,10 @@ def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
 
 def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complaint]:
     """Warn if the release is the default one, and the distribution ships another: its Slurm would get wrong keys."""
-    slurm, system = site.inventory.slurm, site.inventory.software.system
-    if "version" not in slurm.model_fields_set and system.slurm != slurm.version:
+    slurm = site.inventory.slurm
+    for system, _ in site.systems if "version" not in slurm.model_fields_set else ():
+        if system.slurm == slurm.version:
+            continue
         message = f"is {slurm.version} by default, but {system} ships Slurm {system.slurm}"
         own = f"set it to '{system.slurm}', or" if system.slurm in KNOWN else f"gpupool does not know {system.slurm}:"
         hint = f"{own} set it to the release in a repository of yours, software.repositories"
@@ -32,9 +34,9 @@ def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complain
 
 
 def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:
-    """Warn of a release past SchedMD's support, unless the distribution ships it and so maintains it."""
+    """Warn of a release past SchedMD's support, unless a distribution of the nodes ships it and so maintains it."""
     version, today = site.inventory.slurm.version, date.today()
-    if has_ended(version, today) and site.inventory.software.system.slurm != version:
+    if has_ended(version, today) and all(system.slurm != version for system, _ in site.systems):
         message = f"SchedMD's support of Slurm {version} ended in {date(*UNTIL[version], 1):%B %Y} ({SOURCE})"
         current = [release for release in UNTIL if not has_ended(release, today)]
         hint = f"supported are {listed(current)}" if current else None

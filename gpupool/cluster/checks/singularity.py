@@ -1,6 +1,6 @@
 """Check the settings of Singularity, and of images that nodes keep."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.places import export_of
@@ -14,17 +14,23 @@ _SINGULARITY: Path = ("software", "singularity")
 def ensure_singularity_is_available(site: Site) -> Iterator[Complaint]:
     """Debian's stable releases have no apptainer, so a repository or the address of the package must be set."""
     software = site.inventory.software
-    singularity, release = software.singularity, software.system
+    singularity = software.singularity
     if singularity is None or not singularity.enabled:
         return
     if singularity.repository and singularity.package:
         yield Complaint((*_SINGULARITY, "package"), "has no effect beside repository", "remove one", "warning")
-    elif not singularity.repository and not singularity.package and "singularity" in release.without:
-        hint = "set package: {url, sha256}, or repository: a key of software.repositories"
-        yield Complaint(_SINGULARITY, f"{release} has no package {' '.join(release.packages['singularity'])}", hint)
+    elif not singularity.repository and not singularity.package:
+        yield from _not_shipped(site, site.nodes_of(singularity.where))
     if singularity.repository and singularity.repository not in software.repositories:
         message = f"there is no repository {singularity.repository!r} in software.repositories"
         yield Complaint((*_SINGULARITY, "repository"), message)
+
+
+def _not_shipped(site: Site, wanted: Collection[str]) -> Iterator[Complaint]:
+    hint = "set package: {url, sha256}, or repository: a key of software.repositories"
+    for release, nodes in site.systems:
+        if "singularity" in release.without and any(node.name in wanted for node in nodes):
+            yield Complaint(_SINGULARITY, f"{release} has no package {' '.join(release.packages['singularity'])}", hint)
 
 
 def ensure_singularity_has_scratch_of_the_node(site: Site) -> Iterator[Complaint]:

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpupool.cluster.complaints import Path
-from gpupool.cluster.node_table import NodeTable
+from gpupool.cluster.node_table import ExpandedNode, NodeTable
 from gpupool.cluster.resolve.ownership import Ownership
 from gpupool.cluster.resolve.partitions import ACCOUNT, partitions_of
 from gpupool.cluster.resolve.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
+from gpupool.distributions.tables import Distribution, distribution
 from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
 
@@ -28,6 +29,31 @@ class Site:
     def shared_results(self) -> dict[object, object]:
         """Results that several checks share."""
         return {}
+
+    def system_of(self, entry: NodeEntry) -> Distribution:
+        """Return the distribution of the nodes of an entry: its own, else its hardware's, else software's."""
+        shape = self.inventory.hardware.get(entry.hardware or "")
+        own = entry.distribution or (shape and shape.distribution)
+        return distribution(own) if own else self.inventory.software.system
+
+    @cached_property
+    def systems(self) -> list[tuple[Distribution, list[ExpandedNode]]]:
+        """Each distribution of managed nodes with these, in inventory order."""
+        found: dict[str, tuple[Distribution, list[ExpandedNode]]] = {}
+        for node in self.node_table.nodes:
+            if node.entry.managed:
+                system = self.system_of(node.entry)
+                found.setdefault(system.key, (system, []))[1].append(node)
+        return list(found.values())
+
+    def path_of_system(self, node: ExpandedNode) -> Path:
+        """Return the path of the key that sets a node's distribution, or that could."""
+        shape = self.inventory.hardware.get(node.entry.hardware or "")
+        if node.entry.distribution:
+            return (*node.path, "distribution")
+        if node.entry.hardware and shape and shape.distribution:
+            return ("hardware", node.entry.hardware, "distribution")
+        return ("software", "distribution")
 
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""

@@ -22,6 +22,7 @@ from gpupool.cluster.schema.base import (
     spelt,
 )
 from gpupool.cluster.schema.parameters import Parameters
+from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.cluster.units import Duration, Size, SlurmMemory
 
 MigProfile = Annotated[
@@ -155,6 +156,9 @@ class Hardware(SourcedEntry):
     arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
         None, description="Processor architecture; a feature of these nodes, for `--constraint`."
     )
+    distribution: NodeSystem | None = Field(
+        None, description="The distribution of these nodes; default: software.distribution."
+    )
     weight: Weight | None = Field(
         None,
         description="Nodes with a lower weight are used first; Slurm's default: 1.",
@@ -257,6 +261,9 @@ class NodeEntry(SourcedEntry):
         (), description="Features for `--constraint`, in addition to the GPU types, such as cpu:epyc."
     )
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
+    distribution: NodeSystem | None = Field(
+        None, description="The node's distribution; default: that of its hardware, or software.distribution."
+    )
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
     model: Word | None = Field(None, description="The machine's model, for people.")
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")

@@ -25,17 +25,10 @@ from gpupool.cluster.schema.base import (
 )
 from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
+from gpupool.cluster.schema.systems import DEFAULT_SYSTEM, NodeSystem
 from gpupool.cluster.units import Duration, Size
 from gpupool.distributions.tables import Distribution
 from gpupool.distributions.tables import distribution as release_of
-
-#: The names of distributions in an inventory: each release by its label, and by the name of its suite.
-Label = Literal[
-    "debian-12", "debian-13", "debian-sid", "ubuntu-22.04", "ubuntu-24.04", "ubuntu-26.04", "dgx-os-6", "dgx-os-7"
-]  # fmt: skip
-Suite = Literal["bookworm", "trixie", "sid", "jammy", "noble", "resolute"]
-NodeSystem = Literal[Label, Suite]
-DEFAULT_SYSTEM: NodeSystem = "debian-13"
 
 # sshd allows * and ? in AcceptEnv, and does not start with an invalid name
 AcceptedName = Annotated[
@@ -218,7 +211,11 @@ class Software(SourcedEntry):
     """Installed software."""
 
     distribution: NodeSystem | None = Field(
-        None, description="The distribution of the nodes, by its name or its suite; default: debian-13."
+        None,
+        description=(
+            "The distribution of the nodes, by its name or its suite; `hardware` and `nodes` may name another one; "
+            "default: debian-13."
+        ),
     )
     debian: Literal["bookworm", "trixie", "sid"] | None = Field(
         None, description="The former name of `distribution`.", json_schema_extra={"deprecated": True}
@@ -241,7 +238,7 @@ class Software(SourcedEntry):
 
     @property
     def system(self) -> Distribution:
-        """The distribution of the nodes."""
+        """The distribution of nodes that name none, nor their hardware."""
         return release_of(self.distribution or self.debian or DEFAULT_SYSTEM)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpupool.cluster.attachments import CERTIFICATES
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.distribution import of
 from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File
@@ -42,7 +41,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         own_groups=sorted({*_SYSTEM_GROUPS, access.ADMIN_GROUP, "people", *_own_groups(cluster)}),
         home=home_for(cluster, node).replace("%", "%%").replace("{user}", "%u"),
     )
-    yield File(SETTINGS, text, mode=of(cluster).sssd_mode)
+    yield File(SETTINGS, text, mode=node.system.sssd_mode)
 
 
 def groups_for(cluster: Cluster) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Node, User
 from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
 from gpupool.compile.containers import docker_on
-from gpupool.compile.distribution import of
 from gpupool.compile.system.daemons import drop_in
 from gpupool.compile.template import fill
 from gpupool.distributions.tables import Purpose
@@ -44,7 +43,7 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     purposes: list[Purpose] = ["docker"]
     purposes += ["sudo"] if docker.sudo else []
     purposes += ["gpus in docker"] if has_toolkit(cluster, node) else []
-    return of(cluster).names(*purposes)
+    return node.system.names(*purposes)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:

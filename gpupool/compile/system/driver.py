@@ -7,7 +7,6 @@ from functools import lru_cache
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.distribution import of
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.system import driver_packages
 from gpupool.compile.template import fill
@@ -72,9 +71,9 @@ def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
     if driver is None or driver.branch is None:
         return None
     find = driver_packages.from_repository if driver.repository else driver_packages.from_distribution
-    wanted = find(of(cluster), driver.branch, driver.module, driver.version)
+    wanted = find(node.system, driver.branch, driver.module, driver.version)
     if has_nvswitch(node):
-        return driver_packages.with_fabric_manager(of(cluster), wanted, repository=bool(driver.repository))
+        return driver_packages.with_fabric_manager(node.system, wanted, repository=bool(driver.repository))
     return wanted
 
 
@@ -114,4 +113,5 @@ def _cards(devices: tuple[Device, ...]) -> dict[str, tuple[str, int]]:
 
 @lru_cache(maxsize=4)
 def _by_node(cluster: Cluster) -> Mapping[str, Driver]:
-    return {name: driver for driver in drivers(cluster.software, cluster.select) for name in driver.nodes}
+    chosen = drivers(cluster.software, cluster.select, lambda name: cluster.nodes[name].system)
+    return {name: driver for driver in chosen for name in driver.nodes}

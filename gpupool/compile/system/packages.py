@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.distribution import of
 from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
     backup,
@@ -47,7 +46,7 @@ def singularity_for(cluster: Cluster, node: Node) -> list[str]:
 
 def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Return the names of the packages that are installed before all other roles, sorted."""
-    return tuple(sorted({*of(cluster).names(*_purposes(cluster, node)), *_added(cluster, node)}))
+    return tuple(sorted({*node.system.names(*_purposes(cluster, node)), *_added(cluster, node)}))
 
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Download
 from gpupool.compile.containers import singularity_on
-from gpupool.compile.distribution import of
 from gpupool.compile.of_user import shell_word
 from gpupool.compile.template import fill
 from gpupool.distributions.tables import Purpose
@@ -17,9 +16,9 @@ SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
 PIN = "/etc/apt/preferences.d/gpupool-singularity"
 
 
-def package(cluster: Cluster) -> str:
-    """Return the name of the package of Apptainer, which also has the command singularity."""
-    (name,) = of(cluster).packages["singularity"]
+def package(node: Node) -> str:
+    """Return the name of a node's package of Apptainer, which also has the command singularity."""
+    (name,) = node.system.packages["singularity"]
     return name
 
 
@@ -31,7 +30,7 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     purposes: list[Purpose] = ["building images"]
     purposes += [] if cluster.drivers.contained(node.name) else ["mounting images"]
     purposes += [] if fetched_for(cluster, node) else ["singularity"]
-    return of(cluster).names(*purposes)
+    return node.system.names(*purposes)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
@@ -51,7 +50,7 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
         cuda, docker = cluster.software.cuda, cluster.software.docker
         others = {driver.repository for driver in (cuda, *cuda.overrides)} if cuda else set()
         others |= {docker.toolkit} if docker else set()
-        if repository.suite.endswith("/") or repository.suite in (of(cluster).codename, "stable"):
+        if repository.suite.endswith("/") or repository.suite in (node.system.codename, "stable"):
             # The repository has the distribution's release, so only its host differs.
             pins = [f"origin {re.sub(r'^[a-z]+://([^/@]*@)?|[:/].*', '', repository.url)}"]
             alone = False
@@ -59,7 +58,7 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
             # A suite is a codename (sid) or an archive name (unstable).
             pins = [f"release n={repository.suite}", f"release a={repository.suite}"]
             alone = name not in others
-        yield File(PIN, fill("apt-pin", package=package(cluster), pins=pins, alone=alone))
+        yield File(PIN, fill("apt-pin", package=package(node), pins=pins, alone=alone))
 
 
 def fetched_for(cluster: Cluster, node: Node) -> Download | None:

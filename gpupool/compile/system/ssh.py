@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.distribution import of
 from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
 from gpupool.wanted import File
@@ -34,6 +33,7 @@ def settings(cluster: Cluster, node: Node) -> str:
         logins.entry(cluster, node),
         access.forwards_to(cluster, node),
         cluster.access.host_based and node.has("compute"),
+        node.system.has_sshd_penalties,
     )
 
 
@@ -60,7 +60,12 @@ def names_of_nodes(cluster: Cluster) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _text(
-    cluster: Cluster, names: tuple[str, ...], entry: logins.Entry, forwards_to: tuple[str, ...], trusts_heads: bool
+    cluster: Cluster,
+    names: tuple[str, ...],
+    entry: logins.Entry,
+    forwards_to: tuple[str, ...],
+    trusts_heads: bool,
+    penalises: bool,
 ) -> str:
     return fill(
         "sshd.conf",
@@ -73,7 +78,7 @@ def _text(
         forwards_to=forwards_to,
         trusts_heads=trusts_heads,
         keys=directory.KEYS if cluster.directory else None,
-        never_penalised=_own_networks(cluster) if of(cluster).has_sshd_penalties else [],
+        never_penalised=_own_networks(cluster) if penalises else [],
     )
 
 

@@ -1,13 +1,13 @@
 """A driver that does not support its GPUs is refused before a node is changed; the clusters' choices are accepted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import inventories
 import pytest
 from inventories import cluster_at
 
-from gpupool.cluster.drivers import drivers
+from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 
@@ -116,10 +116,14 @@ def test_the_clusters_own_choices_are_accepted(folder: str, chosen: dict[str, tu
     assert {gpu: driver_of(cluster, gpu) for gpu in chosen} == chosen
 
 
+def drivers_of(cluster: Cluster) -> Iterator[Driver]:
+    return drivers(cluster.software, cluster.select, lambda name: cluster.nodes[name].system)
+
+
 def driver_of(cluster: Cluster, gpu: str) -> tuple[str | None, str | None]:
     """Return branch and CUDA of the nodes with a GPU type."""
     nodes = {node.name for node in cluster.nodes.values() if gpu in node.gpus}
-    (driver,) = [each for each in drivers(cluster.software, cluster.select) if each.nodes & nodes]
+    (driver,) = [each for each in drivers_of(cluster) if each.nodes & nodes]
     return driver.branch, driver.promised or driver.cuda
 
 
@@ -129,7 +133,7 @@ def test_an_override_inherits_its_other_keys_except_the_version(tmp_path: Path) 
         'overrides: [{where: "@gpu:a40", driver_branch: "535"}, {where: "@gpu:2080_ti", module: open}]'
     )
     cluster = inventories.changed(SKYNET, tmp_path / "skynet", (CHOSEN, choice))
-    a40, turing, others = drivers(cluster.software, cluster.select)
+    a40, turing, others = drivers_of(cluster)
     assert (a40.branch, a40.version, a40.promised) == ("535", None, "12.2")
     assert (turing.branch, turing.version, turing.module) == ("550", "550.163.01-2", "open")
     assert (others.branch, others.version, others.module) == ("550", "550.163.01-2", "proprietary")

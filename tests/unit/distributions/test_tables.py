@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 import sources
 
-from gpupool.cluster.schema.software import NodeSystem, Software
+from gpupool.cluster.schema.software import Software
+from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.distributions import tables
 from gpupool.distributions.tables import PURPOSES, distribution, distributions, shipping
 from gpupool.nvidia import tables as nvidia

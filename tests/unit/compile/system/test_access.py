@@ -17,6 +17,7 @@ from gpupool.compile import files_of
 from gpupool.compile.system.access import PAM, SERVICE, forwards_to
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.ssh import TRUSTED_HOSTS
+from gpupool.distributions.tables import distribution
 
 DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
 # users of every Debian; each is in a group with the same name
@@ -170,7 +171,8 @@ def test_sshd_refuses_users_and_no_admin(tmp_path: Path) -> None:
     access = f"keys: homes, compute_ssh: none, admin: {{user: {ADMIN}}}"
     cluster = changed(SMALL, tmp_path / "site", ("keys: homes", access))
     # the sshd of this machine may be bookworm's, which refuses keywords of newer releases
-    cluster = replace(cluster, software=cluster.software.model_copy(update={"distribution": "bookworm"}))
+    old = distribution("bookworm")
+    cluster = replace(cluster, nodes={name: replace(node, system=old) for name, node in cluster.nodes.items()})
     name = next(node.name for node in cluster.having("compute"))
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
     conf = tmp_path / "sshd_config"
