@@ -41,7 +41,7 @@ RECEIVED: dict[str, Received] = {}
 BROKEN: dict[str, str] = {}
 #: Lines by node: the jobs of its slurmctld.
 QUEUE: dict[str, list[str]] = {}
-#: Fields of os-release by node; by default those that the inventory says.
+#: Fields of os-release by node; by default the values in the inventory.
 SYSTEM: dict[str, list[str]] = {}
 #: Lines by node: its answer when it is asked for its host keys; by default one key.
 KEYS: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Nodes of one cluster may run several distributions: each gets the files, packages and units of its own."""
+"""Nodes of one cluster may run several distributions, by which their files, packages and units differ."""
 
 from pathlib import Path
 
