@@ -11,14 +11,16 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from gpupool import cli
 from gpupool.cluster.load import examine
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
+from gpupool.slurm.releases import DEFAULT
 
 ROOT = Path(__file__).parents[1]
 INVENTORIES = tuple(sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")))
@@ -227,13 +229,17 @@ def main(most: int, seed: int) -> int:
     return failed
 
 
-def asked(usual: int) -> tuple[int, int]:
-    """Return how many inventories the command line asks for, by default `usual`, and the seed."""
+def asked(usual: int, releases: Sequence[str] = ()) -> tuple[Any, ...]:
+    """Return what the command line asks for: how many inventories, by default `usual`, the seed, and a release.
+
+    Without `releases`, there is no third.
+    """
     parser = argparse.ArgumentParser(prog="script/fuzz [--slurm]", description="Inventories at random, tried.")
     parser.add_argument("most", nargs="?", type=int, default=usual, help=f"how many ({usual})")
     parser.add_argument("seed", nargs="?", type=int, default=1, help="of the choices (1)")
-    given = parser.parse_args()
-    return given.most, given.seed
+    if releases:
+        parser.add_argument("release", nargs="?", choices=releases, default=DEFAULT, help=f"of Slurm ({DEFAULT})")
+    return tuple(vars(parser.parse_args()).values())
 
 
 if __name__ == "__main__":

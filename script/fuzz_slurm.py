@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.slurm.keys.tables import keys, own
+from gpupool.slurm.releases import DEFAULT, Tested
 
 _KINDS = ("lab", "shared", "department", "group", "project")
 _NAMES = ("a", "gpu", "n1x", "dgx-a", "r_1", "all", "x.y", "normals", "lives9", "long-name_of.many-signs")
@@ -53,10 +54,11 @@ _NOT = frozenset(("maxnodecount", "slurmdport", "accountingstorageport", "jobcom
 
 
 class Made:
-    """A random inventory; the same seed and number give the same one."""
+    """A random inventory for a release of Slurm; the same seed and number give the same one."""
 
-    def __init__(self, seed: int, number: int) -> None:
+    def __init__(self, seed: int, number: int, version: Tested = DEFAULT) -> None:
         """Choose its values."""
+        self.version = version
         self.pick = random.Random(f"slurm-{seed}-{number}")
         self.cores = self._chance(0.25)  # whether jobs get whole cores
         self.types = self._types()
@@ -346,7 +348,8 @@ class Made:
         }
 
     def _slurm(self) -> dict[str, Any]:
-        return self._some(
+        release = {} if self.version == DEFAULT else {"version": self.version}
+        return release | self._some(
             memory_reserve="5%",
             controller_timeout="1m",
             health={"enabled": True, "interval": "10m"},
@@ -357,7 +360,7 @@ class Made:
     def _parameters(self, table: str, most: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         taken = {low for low, rows in own(table).items() if any(not row.option and not row.when for row in rows)}
-        names = [key for low, key in keys(table).items() if key.known_in("24.11") and low not in taken | _NOT]
+        names = [key for low, key in keys(table).items() if key.known_in(self.version) and low not in taken | _NOT]
         for key in self.pick.sample(names, self.pick.randint(1, most)):
             if key.value == "number":
                 found[key.name] = self.pick.choice([0, 1, 2, 10, 100, 3600])
@@ -383,6 +386,6 @@ class Made:
         return dict(self.pick.sample(list(words), 2))
 
 
-def case(seed: int, number: int, folder: Path) -> None:
+def case(seed: int, number: int, folder: Path, version: Tested = DEFAULT) -> None:
     """Write the inventory of a number into a folder."""
-    (folder / "inventory.yml").write_text(json.dumps(Made(seed, number).data(), indent=1))
+    (folder / "inventory.yml").write_text(json.dumps(Made(seed, number, version).data(), indent=1))

@@ -22,7 +22,7 @@ from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import Place, differences, place_of
 from gpupool.rehearsal.twin.shell import Shell
 from gpupool.shell import values
-from gpupool.slurm.releases import Tested
+from gpupool.slurm.releases import DEFAULT, TESTED, Tested
 
 SLURM = "/etc/slurm/"
 #: Messages that any files cause on a machine that is not a node of the cluster.
@@ -100,7 +100,7 @@ def _named(data: Any) -> Iterator[str]:
 
 
 @contextmanager
-def slurm(version: Tested = "24.11") -> Iterator[Slurm]:
+def slurm(version: Tested = DEFAULT) -> Iterator[Slurm]:
     """Start the container, and remove it at the end."""
     place = Place("ctl", {}, version)
     rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial creates a network namespace
@@ -112,32 +112,35 @@ def slurm(version: Tested = "24.11") -> Iterator[Slurm]:
         container.remove(name)
 
 
-def made(seed: int, number: int, folder: Path) -> None:
-    """Write the inventory of a number: a random one, or sometimes a changed inventory of gpupool."""
-    (fuzz if number % 5 == 0 else fuzz_slurm).case(seed, number, folder)
+def made(seed: int, number: int, folder: Path, version: Tested = DEFAULT) -> None:
+    """Write the inventory of a number: a random one, or for the default release sometimes a changed one of gpupool."""
+    if number % 5 == 0 and version == DEFAULT:
+        fuzz.case(seed, number, folder)
+    else:
+        fuzz_slurm.case(seed, number, folder, version)
 
 
-def clusters(seed: int) -> Iterator[tuple[int, Cluster]]:
+def clusters(seed: int, version: Tested = DEFAULT) -> Iterator[tuple[int, Cluster]]:
     """Yield every cluster whose inventory check accepts, with its number."""
     number = 0
     while True:
         with tempfile.TemporaryDirectory() as name:
-            made(seed, number, Path(name))
+            made(seed, number, Path(name), version)
             if cluster := examine(Path(name)).cluster:
                 yield number, cluster
         number += 1
 
 
-def main(most: int, seed: int) -> int:
+def main(most: int, seed: int, version: Tested = DEFAULT) -> int:
     """Try `most` inventories; return how many had complaints."""
     failed = 0
-    with slurm() as here:
-        for tried, (number, cluster) in zip(range(1, most + 1), clusters(seed), strict=False):
+    with slurm(version) as here:
+        for tried, (number, cluster) in zip(range(1, most + 1), clusters(seed, version), strict=False):
             if said := here.complaints(cluster):
                 failed += 1
-                kept = fuzz.KEPT / f"slurm-{seed}-{number}"
+                kept = fuzz.KEPT / f"slurm-{version}-{seed}-{number}"
                 kept.mkdir(parents=True, exist_ok=True)
-                made(seed, number, kept)
+                made(seed, number, kept, version)
                 print(f"{kept.relative_to(fuzz.ROOT)}: {said[0]}", flush=True)
             if tried % 50 == 0 or tried == most:
                 print(f"{tried} tried, {failed} failed", flush=True)
@@ -145,4 +148,4 @@ def main(most: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(*fuzz.asked(500)) else 0)
+    sys.exit(1 if main(*fuzz.asked(500, TESTED)) else 0)

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+import full
 import fuzz_taken
 import pytest
 
 from gpupool.cluster.model import Cluster
+from gpupool.slurm.releases import DEFAULT, TESTED, Tested
 
 SEED = 15
-MANY = 20
+MANY, MANY_MORE = 20, 500
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,15 @@ def slurm(apart: None) -> Iterator[fuzz_taken.Slurm]:
 
 def test_slurm_accepts_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
     found = {number: slurm.complaints(cluster) for number, cluster in islice(fuzz_taken.clusters(SEED), MANY)}
+    assert not {number: lines for number, lines in found.items() if lines}
+
+
+@full.only
+@pytest.mark.parametrize("version", [DEFAULT, TESTED[-1]])
+def test_two_releases_accept_what_check_accepts(apart: None, version: Tested) -> None:
+    with fuzz_taken.slurm(version) as slurm:
+        some = islice(fuzz_taken.clusters(SEED, version), MANY_MORE)
+        found = {number: slurm.complaints(cluster) for number, cluster in some}
     assert not {number: lines for number, lines in found.items() if lines}
 
 
