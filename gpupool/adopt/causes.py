@@ -1,8 +1,11 @@
 """Why a value of gpupool's slurm.conf differs from the cluster's: one cause for each key."""
 
 from gpupool.slurm.keys.tables import keys
+from gpupool.slurm.releases import number
 
 _REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingstorageloc", "sallocdefaultcommand"))
+#: Values with the first release without them: CHANGELOG/slurm-23.11.md.
+_REMOVED_VALUES = {"select/cons_res": "23.11"}
 # docs/adopt.md explains each group
 _SETTINGS = {
     "cgroups": ("proctracktype", "taskplugin"),
@@ -67,7 +70,7 @@ WHY = {
     "partition QOS": "a partition's limits are in the inventory; its QoS is named after it",
     "prices": "the language has prices of CPUs, memory and GPUs",
     "state": "a state is no configuration: slurmctld keeps it",
-    "removed by Slurm": "this release of Slurm does not have the key",
+    "removed by Slurm": "this release of Slurm does not have the key or the value",
 }
 
 
@@ -78,8 +81,10 @@ def spelt(section: str, key: str) -> str:
     return known.name if known else _SPELT.get(key, key)
 
 
-def cause(section: str, key: str, release: str) -> str:
+def cause(section: str, key: str, release: str, was: str = "") -> str:
     """Return the cause of a difference; `section` is settings, node or partition, the key in lower case."""
+    if was.lower() in _REMOVED_VALUES and number(release) >= number(_REMOVED_VALUES[was.lower()]):
+        return "removed by Slurm"
     if section == "settings":
         known = keys("slurm_conf").get(key)
         if known is None or not known.known_in(release) or key in _REMOVED:

@@ -60,8 +60,8 @@ def differences(conf: SlurmConf, cgroup: list[list[Fact]], names: Names, cluster
     for place in dict.fromkeys((*was, *would)):
         section, key, of = place
         head = heads.get(section, "")
-        if key != head and head and bool(was.get((section, head, of))) != bool(would.get((section, head, of))):
-            continue  # a node or a partition that only one has: one difference, not one for each key
+        if key != head and head and not (was.get((section, head, of)) and would.get((section, head, of))):
+            continue  # a node or a partition that only one has, or neither: no difference for each of its keys
         usual = default(section, key)
         values = was.get(place, usual), would.get(place, usual)
         if values[0].lower() != values[1].lower():
@@ -74,7 +74,7 @@ def differences(conf: SlurmConf, cgroup: list[list[Fact]], names: Names, cluster
             fold_set(filter(None, of)),
             before,
             after,
-            cause(section, key, cluster.slurm.version),
+            cause(section, key, cluster.slurm.version, before),
             lines.get((section, key, of[0])) or lines.get((section, "", of[0])),
         )
         for (section, key, before, after), of in grouped.items()

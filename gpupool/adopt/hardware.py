@@ -90,7 +90,10 @@ def _memory(entry: Entry) -> int:
 
 
 def _count_cpus(entry: Entry, made: Machine, left: dict[str, Fact], say: Callable[..., None], *, cores: bool) -> None:
-    """Say CPUs, and sockets, cores and threads where CPUs is their product. The missing ones are Slurm's defaults."""
+    """Say CPUs, and sockets, cores and threads where CPUs is their product. The missing ones are Slurm's defaults.
+
+    Where Slurm allocates single CPUs, the others stay in Slurm's own words: the language's mean nothing there.
+    """
     topology = ("boards", "sockets", "socketsperboard", "corespersocket", "threadspercore")
     names = ("cpus", "procs", *topology)
     try:
@@ -106,6 +109,10 @@ def _count_cpus(entry: Entry, made: Machine, left: dict[str, Fact], say: Callabl
     if sockets is None:
         sockets = max(1, given // (each * threads)) if given else 1
     cpus = given or sockets * each * threads
+    in_slurms_words = not cores and not {"corespeccount", "restrictedcorespergpu"} & left.keys()
+    if in_slurms_words and cpus in (sockets * each, sockets * each * threads):
+        say(made.hardware, "cpus", cpus, "cpus", "procs")  # and parameters have the others
+        return
     if cpus == sockets * each * threads and boards == 1:
         say(made.hardware, "cpus", cpus, "cpus", "procs")
         if cores or any(name in left for name in topology):

@@ -69,6 +69,7 @@ _PARTITION = {
     "prioritytier": "1",
     "state": "up",
 }
+_NODE = {"corespersocket": "1", "threadspercore": "1"}
 _CGROUP = {"cgroupplugin": "autodetect", "systemdtimeout": "1000"}
 _OLD = {"shared": "oversubscribe", "priority": "prioritytier"}
 _CPUS = {"cpus": "cpus", "sockets": "sockets", "corespersocket": "cores", "threadspercore": "threads"}
@@ -90,12 +91,16 @@ def meaning(conf: SlurmConf, nodes_of: Callable[[Entry], list[str]]) -> Meaning:
             found["settings", name, ""] = _setting(name, facts[-1].value)
     for entry in conf.of("NodeName"):
         found.update(_node(entry))
+    default_one = ""
     for entry in conf.of("PartitionName"):
         found["partition", "partitionname", entry.name] = entry.name if nodes_of(entry) else ""
         found["partition", "nodes", entry.name] = ",".join(sorted({*nodes_of(entry)}))
         mode = (conf.value("preemptmode") or "off").lower()
         for key, value in _of_partition(entry, mode):
             found["partition", key, entry.name] = value
+        if found.get(("partition", "default", entry.name)) == "yes":  # Slurm takes the last
+            found |= {("partition", "default", default_one): "no"} if default_one else {}
+            default_one = entry.name
     return found
 
 
@@ -123,7 +128,7 @@ def default(section: str, key: str) -> str:
     """Return the value that Slurm has without a line, in lower case; "" if it is none, or not known here."""
     if section == "cgroup":
         return "no" if key.startswith("constrain") else _CGROUP.get(key, "")
-    return {"settings": _SETTINGS, "partition": _PARTITION}.get(section, {}).get(key, "")
+    return {"settings": _SETTINGS, "node": _NODE, "partition": _PARTITION}.get(section, {}).get(key, "")
 
 
 def _controllers(conf: SlurmConf) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """Check hardware: CPUs are sockets x cores x threads, memory and disks are set, and jobs get some of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import Hardware
 from gpupool.cluster.units import format_size
+from gpupool.slurm.own_count import KEYS, cores_and_threads
 
 
 def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
@@ -30,6 +31,28 @@ def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
         if shape.cpus_kept_per_gpu % threads and site.inventory.scheduler.allocate == "core":
             message = f"{shape.cpus_kept_per_gpu} CPUs are not whole cores of {threads} threads"
             yield Complaint((*path, "cpus_kept_per_gpu"), message, f"use a multiple of {threads}")
+
+
+def ensure_slurms_own_count_adds_up(site: Site) -> Iterator[Complaint]:
+    """Sockets, cores and threads in the parameters of nodes are as many as their CPUs, or one CPU for each core."""
+    shapes = site.inventory.hardware
+    places: list[tuple[Path, Mapping[str, str], Hardware]] = [
+        (("hardware", name, "parameters"), shape.parameters, shape) for name, shape in shapes.items()
+    ]
+    for index, node in enumerate(site.inventory.nodes):
+        shape = shapes.get(node.hardware or "")
+        if shape and KEYS & {key.lower() for key in node.parameters}:
+            both = {**_lower(shape.parameters), **_lower(node.parameters)}
+            places.append((("nodes", index, "parameters"), both, shape))
+    for path, parameters, shape in places:
+        cores, threads = cores_and_threads(parameters, shape.cpus) or (shape.cpus, 1)
+        if shape.cpus not in (cores, cores * threads):
+            message = f"{cores} cores with {threads} threads each are not the {shape.cpus} CPUs of these nodes"
+            yield Complaint(path, message, "correct Sockets, CoresPerSocket and ThreadsPerCore, or cpus")
+
+
+def _lower(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {key.lower(): value for key, value in parameters.items()}
 
 
 def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:

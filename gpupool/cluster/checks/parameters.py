@@ -135,6 +135,8 @@ def _holds(site: Site) -> set[str]:
         "disk_path": any(disk.path for shape in inventory.hardware.values() if (disk := shape.local_disk)),
         "job_directory": inventory.environment.job_directory is not None,
         "shm_clean": any(timer.job == "shm-clean" for timer in inventory.timers),
+        "whole_cores": inventory.scheduler.allocate == "core"
+        or any(shape.cores_kept or shape.cpus_kept_per_gpu for shape in inventory.hardware.values()),
         "reboot_only_idle": inventory.policies.reboot_only_idle,
         "health": bool(inventory.slurm.health and inventory.slurm.health.enabled),
         "budgets": any(account.budget is not None for account in inventory.accounts),

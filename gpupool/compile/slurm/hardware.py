@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm.own_count import cores_and_threads
 
 Unit = Literal["thread", "core"]
 
@@ -28,7 +29,8 @@ def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
         yield "Sockets=1"
         yield f"CoresPerSocket={cores(node, unit)}"
         yield f"ThreadsPerCore={each}"
-    # Otherwise sockets, cores and threads are not set, so that Slurm allocates single logical CPUs.
+    # Otherwise sockets, cores and threads are not set, so that Slurm allocates single logical CPUs, unless the
+    # parameters of these nodes have them.
     if node.cpus_kept:
         yield f"RestrictedCoresPerGPU={node.cpus_kept // each}"
     if hardware and hardware.cores_kept:
@@ -62,4 +64,6 @@ def cores(node: Node, unit: Unit) -> int:
 
 def threads(node: Node, unit: Unit) -> int:
     """Return how many CPUs of a node Slurm allocates together."""
+    if counted := cores_and_threads(node.parameters, node.cpus):
+        return counted[1] if counted[0] * counted[1] == node.cpus else 1
     return node.hardware.threads_per_core if unit == "core" and node.hardware else 1

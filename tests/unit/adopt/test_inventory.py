@@ -143,6 +143,42 @@ PartitionName=all Nodes=ALL PriorityTier=1 GraceTime=300
     assert [str(one) for one in result.differences or [] if one.cause == "preemption"] == []
 
 
+def test_where_single_cpus_are_allocated_sockets_and_cores_stay_in_slurms_words(tmp_path: Path) -> None:
+    text = """ClusterName=a
+SelectTypeParameters=CR_CPU_Memory
+NodeName=n1 CPUs=64 Sockets=2 CoresPerSocket=16 ThreadsPerCore=2
+NodeName=n2 CPUs=32 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2
+NodeName=n3 CPUs=7 Sockets=2 CoresPerSocket=16
+PartitionName=p Nodes=n[1-3]
+"""
+    result = of(tmp_path, text)
+    hardware = data(result, "nodes.yml")["hardware"]
+    words = {"CoresPerSocket": 16, "ThreadsPerCore": 2}
+    assert [one["parameters"] for one in hardware.values() if "parameters" in one] == [  # type: ignore[attr-defined]
+        {"Sockets": 2, **words},
+        {"SocketsPerBoard": 2, **words},
+    ]
+    found = [str(one) for one in result.differences or [] if one.cause == "cpus"]
+    assert found == [
+        "slurm.conf:5: Sockets of node n3: 2, would be 7",
+        "slurm.conf:5: CoresPerSocket of node n3: 16, would be 1",
+    ]
+
+
+def test_a_value_that_slurm_has_removed_has_this_cause(tmp_path: Path) -> None:
+    result = of(tmp_path, "SelectType=select/cons_res\nNodeName=a\nPartitionName=p Nodes=a\n")
+    assert {one.cause for one in result.differences or [] if one.key == "selecttype"} == {"removed by Slurm"}
+    before = adopted(Folder(tmp_path), "22.05")
+    assert {one.cause for one in before.differences or [] if one.key == "selecttype"} == {"cpus"}
+
+
+def test_of_two_default_partitions_the_last_counts(tmp_path: Path) -> None:
+    text = "NodeName=a\nPartitionName=p Nodes=a Default=YES\nPartitionName=q Nodes=a Default=YES\n"
+    result = of(tmp_path, text)
+    assert [one for one in result.differences or [] if one.key == "default"] == []
+    assert "Default=YES is repeated" in str(result.troubles[0])
+
+
 def test_the_site_s_plugin_and_topology_are_copied(tmp_path: Path) -> None:
     (tmp_path / "job_submit.lua").write_text("function slurm_job_submit() return 0 end\n")
     topology = "SwitchName=s1 Nodes=n[1-2]\n"

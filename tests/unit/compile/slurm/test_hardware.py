@@ -10,6 +10,7 @@ from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read
+from gpupool.compile.slurm import hardware
 from gpupool.compile.slurm.conf import compute_nodes, slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
 from gpupool.testbed.overlay import stand_in
@@ -38,6 +39,20 @@ def test_whole_cores_are_allocated_on_request(tmp_path: Path) -> None:
     line = node_line(cluster)
     assert [line[key] for key in ("CPUs", "Sockets", "CoresPerSocket", "ThreadsPerCore")] == ["64", "2", "16", "2"]
     assert "SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n" in slurm_conf(cluster)
+
+
+@pytest.mark.parametrize(("cpus", "cores", "threads"), [(64, 32, 2), (32, 32, 1)])
+def test_sockets_cores_and_threads_may_be_in_slurms_own_words(
+    cpus: int, cores: int, threads: int, tmp_path: Path
+) -> None:
+    """Slurm then allocates all threads of a core together if its CPUs are threads."""
+    words = "parameters: {Sockets: 2, CoresPerSocket: 16, ThreadsPerCore: 2}"
+    cluster = changed(SMALL, tmp_path, (BOX, f"cpus: {cpus}, memory: 512G, gpu_slots: 8, {words}"))
+    line = node_line(cluster)
+    keys = ("CPUs", "Sockets", "CoresPerSocket", "ThreadsPerCore")
+    assert [line[key] for key in keys] == [str(cpus), "2", "16", "2"]
+    assert {node.cores for node in compute_nodes(cluster)} == {cores}
+    assert {hardware.threads(node, "thread") for node in cluster.having("compute")} == {threads}
 
 
 def test_the_cpus_of_gpus_are_whole_cores_of_one_socket(tmp_path: Path) -> None:
