@@ -80,11 +80,18 @@ def command(
 def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
     """Print the changes with their nodes, and the order of the stages."""
     from gpupool.upgrade.order import FETCH, stages
+    from gpupool.upkeep.drain import jobs_in_brief
 
     for change, names in ready.report.grouped.items():
         if change.step != FETCH:
             words = " ".join((changed(change) or "").split())
             stderr.print(styled((shortened(names), "bold"), f": {change.name}{f': {words}' if words else ''}"))
+    if ready.older:
+        release = cluster.slurm.version
+        stderr.print(f"first it waits for jobs of an older release, whose steps Slurm {release} does not read:")
+        for name, jobs in ready.older.items():
+            stderr.print(styled((f"  {name}", "bold"), f": {jobs_in_brief(jobs)}"))
+        stderr.print("to wait no longer, requeue or cancel them: scontrol requeue JOB")
     stderr.print("in this order, while jobs run; no job is ended:")
     for stage in stages(cluster, ready.todo):
         some = shortened(node.name for node in stage.nodes)

@@ -1,7 +1,7 @@
 """The checks before an upgrade changes anything: the nodes with work to do, and reasons against the upgrade."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gpupool.change import Change
 from gpupool.cluster.model import Cluster
@@ -9,7 +9,9 @@ from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.remote.controller import Controller
 from gpupool.run.runner import DeployRunner
+from gpupool.slurm.jobs import Job
 from gpupool.upgrade import steps
+from gpupool.upgrade.older_jobs import OlderJobs
 from gpupool.upgrade.order import TIDY
 from gpupool.upgrade.rollback import Rollback
 from gpupool.wording import counted, shortened
@@ -19,13 +21,15 @@ from gpupool.wording import counted, shortened
 class Prepared:
     """The start of an upgrade: the plan, the nodes with work (`todo`), and the nodes with Slurm that were `reached`.
 
-    `lost` nodes cannot be reached, and can be upgraded later. `report.asleep` are nodes that are switched off.
+    `lost` nodes cannot be reached, and can be upgraded later. `report.asleep` are nodes that are switched off. `older`
+    are jobs, by node, that have to end before: they began under a release that the new one does not read.
     """
 
     report: Report
     todo: tuple[str, ...]
     reached: tuple[str, ...]
     lost: tuple[str, ...]
+    older: Mapping[str, tuple[Job, ...]] = field(default_factory=dict)
 
 
 def prepare(controller: Controller, runner: DeployRunner) -> Prepared:
@@ -43,7 +47,15 @@ def prepare(controller: Controller, runner: DeployRunner) -> Prepared:
     if report.changed:
         _ensure_no_other_changes(runner, rollback.former(), work)
     todo = tuple(name for name, changes in work.items() if changes)
-    return Prepared(report, todo, tuple(name for name in report.hosts if name not in lost), lost)
+    reached = tuple(name for name in report.hosts if name not in lost)
+    older = older_jobs(controller, runner.target.cluster, reached).now() if todo else {}
+    return Prepared(report, todo, reached, lost, older)
+
+
+def older_jobs(controller: Controller, cluster: Cluster, names: Collection[str]) -> OlderJobs:
+    """Return the jobs on the compute nodes among these that the new release would lose."""
+    nodes = [node for node in cluster.having("compute") if node.name in names]
+    return OlderJobs(controller, nodes, cluster.slurm.version)
 
 
 def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from gpupool.run.observer import Observer
 from gpupool.run.runner import DeployRunner, Steps
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import batches, stages
-from gpupool.upgrade.prepare import Prepared
+from gpupool.upgrade.prepare import Prepared, older_jobs
 from gpupool.upgrade.rollback import AGAIN, Rollback
 from gpupool.upkeep import drain
 from gpupool.upkeep.hold import Hold
@@ -50,15 +50,27 @@ class Upgrade:
     def run(self, at_most: int, *, drill: bool = False) -> None:
         """Fetch all packages, back up, run all stages, then apply the inventory on all nodes with Slurm.
 
+        Before any change, wait without a time limit for jobs that the new release would lose.
+
         At most `at_most` compute nodes change at once. `drill` first restores the backup with the new release on this
         machine, and stops the upgrade if anything differs.
         """
         with self._runner.keep_powered_up(self._reached):
             if self._todo:
+                self._wait_for_older_jobs()
                 self._do(steps.fetch, self._todo, "nothing was changed")
             if self._back_up() and drill:
                 self._drill()
             self._stages(at_most)
+
+    def _wait_for_older_jobs(self) -> None:
+        older = older_jobs(self._controller, self._cluster, self._reached)
+        while left := older.now():
+            for name, jobs in left.items():
+                self._observer.step(name, f"waiting for {drain.jobs_in_brief(jobs)} of an older release")
+            with self._observer.waiting(list(left), 0, len(left)):
+                time.sleep(drain.LOOK_SECONDS)
+            self._hold.ensure()
 
     def _back_up(self) -> bool:
         """Back up database and state; return False, without a backup, if slurmdbd already has the new release."""

@@ -36,6 +36,19 @@ def jobs(controller: Controller, nodes: Sequence[Node]) -> tuple[Job, ...]:
     return tuple(read_jobs(answer, _COLUMNS))
 
 
+def starts(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, int]:
+    """Return the start of each job on any of these nodes, by the job's id, in seconds since 1970."""
+    if not nodes:
+        return {}
+    names = fold_set(node.slurm_name for node in nodes)
+    states = ",".join(state.lower() for state in ON_NODES)
+    answer = controller.ask(
+        "env", "SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", states, "-o", "%i|%S"
+    )
+    rows = [line.split("|") for line in answer.splitlines()]
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdecimal()}
+
+
 def by_node(known: Sequence[Job], nodes: Sequence[Node]) -> Mapping[str, tuple[Job, ...]]:
     """Return the jobs of each node, by the inventory's names."""
     return {node.name: tuple(job for job in known if node.slurm_name in job.nodes) for node in nodes}

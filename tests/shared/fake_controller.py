@@ -29,6 +29,7 @@ _SCRIPTS = {
     shell_file(package, f"{name}.sh"): name
     for package, name in [
         *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "announce")),
+        ("gpupool.upgrade", "older_jobs"),
         ("gpupool.node", "look"),
         ("gpupool.joining", "network"),
     ]
@@ -101,6 +102,7 @@ class FakeController(Controller):
         self.links: dict[str, str] = {}
         self.files: dict[tuple[str, str], str] = {}
         self.packages: dict[str, str] = {}
+        self.replaced: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self._programs = folder / "programs"
         stand_ins.put(dict.fromkeys(("scontrol", "squeue", "scancel", "sleep"), _PROGRAM), self._programs)
@@ -147,6 +149,8 @@ class FakeController(Controller):
                 return Answer("", "", 0)
             case ["reboot"]:
                 return Answer(f"{self.slurm.nodes[name].booted} {self.needs.get(node, '')}\n", "", 0)
+            case ["older_jobs", _]:
+                return Answer(self.replaced.get(node, ""), "", 0)
             case ["look", *_]:
                 faults = ({"kind": "gpus", "item": CHECK, "fault": fault} for fault in self.problems.get(node, ()))
                 rows = [{"clock": self.clock.time() + self.ahead.get(node, 0.0)}, *faults]

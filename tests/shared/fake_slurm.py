@@ -45,7 +45,7 @@ class FakeNode:
 
 @dataclass
 class FakeJob:
-    """A running job of a user; `ends` is its end in Slurm's notation."""
+    """A running job of a user; `ends` is its end in Slurm's notation, `starts` its start in seconds since 1970."""
 
     id: str
     user: str
@@ -53,6 +53,7 @@ class FakeJob:
     nodes: tuple[str, ...]
     ends: str
     reservation: str = ""
+    starts: int = 0
 
 
 class FakeSlurm:
@@ -88,7 +89,7 @@ class FakeSlurm:
 
     def run_job(self, node: str, user: str = "ann", account: str = "red", ends: str = "2026-11-26T14:58:34") -> FakeJob:
         """Start a job of a user on a node."""
-        job = FakeJob(str(len(self.jobs) + 1), user, account, (node,), ends)
+        job = FakeJob(str(len(self.jobs) + 1), user, account, (node,), ends, starts=int(self._now()))
         self.jobs.append(job)
         self.tick()
         return job
@@ -152,6 +153,9 @@ class FakeSlurm:
             case ["squeue", "-a", "-h", "-r", "-w", names, "-t", _, "-o", "%i|%u|%a|%N|%e"]:
                 jobs = [job for job in self.jobs if {*job.nodes} & {*NodeSet(names)}]
                 return Answer("".join(f"{_row(job)}\n" for job in jobs), "", 0)
+            case ["SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", _, "%i|%S"]:
+                jobs = [job for job in self.jobs if {*job.nodes} & {*NodeSet(names)}]
+                return Answer("".join(f"{job.id}|{job.starts}\n" for job in jobs), "", 0)
             case ["squeue", "-h", "-R", name, "-o", "%i"]:
                 return Answer("".join(f"{job.id}\n" for job in self.jobs if job.reservation == name), "", 0)
             case ["scancel", *ids]:
