@@ -1,7 +1,7 @@
 """The tables of this folder as frozen data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -55,9 +55,10 @@ class Distribution:
     `name` is the distribution's, such as Debian, `codename` the release's in its archives, and `label` that of both in
     inventories, such as debian-13. `proved`: gpupool is known to have run on it. `os_release` are ID and
     VERSION_CODENAME in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd`
-    are the versions of these programs. `packages` has the names of packages by purpose. Packages for the purposes in
-    `without` come from elsewhere. `units` are systemd's units by service, without `.service`. `origin` is the field of
-    that name in the distribution's archives, `components` are their components beside main.
+    are the versions of these programs. `packages` has the names of packages by purpose, `by_architecture` other names
+    on other processors than x86_64. Packages for the purposes in `without` come from elsewhere. `units` are systemd's
+    units by service, without `.service`. `origin` is the field of that name in the distribution's archives,
+    `components` are their components beside main.
     """
 
     key: str
@@ -75,10 +76,16 @@ class Distribution:
     components: tuple[str, ...]
     without: frozenset[Purpose] = frozenset()
     proved: bool = True
+    by_architecture: Mapping[str, Mapping[Purpose, tuple[str, ...]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return the name for people."""
         return self.title
+
+    def on(self, architecture: str | None) -> "Distribution":
+        """Return the same release on an architecture, by the names of `hardware.arch`; None is x86_64."""
+        own = self.by_architecture.get(architecture or "")
+        return replace(self, packages={**self.packages, **own}) if own else self
 
     def names(self, *purposes: Purpose) -> set[str]:
         """Return the names of the packages for these purposes."""
@@ -147,4 +154,8 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             tuple(table["components"]),
             frozenset(row.get("without", ())),
             not table.get("unproved", False),
+            {
+                architecture: {purpose: tuple(names) for purpose, names in own.items()}
+                for architecture, own in table.get("architectures", {}).items()
+            },
         )

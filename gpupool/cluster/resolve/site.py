@@ -31,10 +31,14 @@ class Site:
         return {}
 
     def system_of(self, entry: NodeEntry) -> Distribution:
-        """Return the distribution of the nodes of an entry: its own, else its hardware's, else software's."""
+        """Return the distribution of the nodes of an entry: its own, else its hardware's, else software's.
+
+        Its packages are those of the hardware's architecture.
+        """
         shape = self.inventory.hardware.get(entry.hardware or "")
         own = entry.distribution or (shape and shape.distribution)
-        return distribution(own) if own else self.inventory.software.system
+        system = distribution(own) if own else self.inventory.software.system
+        return system.on(shape.arch if shape else None)
 
     @cached_property
     def systems(self) -> list[tuple[Distribution, list[ExpandedNode]]]:

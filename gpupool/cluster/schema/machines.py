@@ -154,7 +154,8 @@ class Hardware(SourcedEntry):
         None, description="A node's disk for jobs, which they request with `--tmp`: its nominal size, or a mapping."
     )
     arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
-        None, description="Processor architecture; a feature of these nodes, for `--constraint`."
+        None,
+        description="Processor architecture, also a feature for `--constraint`; packages are by default x86_64's.",
     )
     distribution: NodeSystem | None = Field(
         None, description="The distribution of these nodes; default: software.distribution."

@@ -69,3 +69,12 @@ def test_a_testbed_of_several_distributions_is_refused(cluster: Cluster, tmp_pat
     mixed = load(inventories.copied(inventories.SMALL, tmp_path / "proved", proved))
     with pytest.raises(TestbedError, match="run one distribution, but the nodes have Debian sid and Debian trixie"):
         spec_of(stand_in(mixed, cgroup="v2"))
+
+
+def test_kernel_headers_are_those_of_the_architecture(tmp_path: Path) -> None:
+    drivers = ("scheduler:", "software: {cuda: {where: '@compute'}}\nscheduler:")
+    arm = load(inventories.copied(inventories.SMALL, tmp_path / "arm", drivers, ("box: {", "box: {arch: aarch64, ")))
+    driver = driver_for(arm, arm.nodes["gpu-1"])
+    assert driver
+    assert "linux-headers-arm64" in driver.beside
+    assert "linux-headers-amd64" not in driver.beside
