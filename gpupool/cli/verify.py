@@ -1,7 +1,9 @@
 """`gpupool verify`: run read-only checks on the live nodes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpupool.cli.running import announced_runner, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
@@ -18,12 +20,21 @@ if TYPE_CHECKING:
 _NAMED = 2  # checks in one line
 
 
-def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
+def command(
+    inventory: Inventory,
+    limit: Limit = None,
+    on: OnOption = "auto",
+    as_json: Json = False,
+    as_page: Annotated[
+        bool, typer.Option("--markdown", help="Print a page to report a distribution, without names and reasons.")
+    ] = False,
+) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.
 
     Examples:
       gpupool verify my-site
       gpupool verify my-site --limit @compute
+      gpupool verify my-site --markdown
     """
     target = announced_runner(inventory, on, "verify").target
     names = chosen(target, limit) or {node.name for node in target.nodes}
@@ -34,8 +45,12 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     off = (*off, *powered_down(target, {outcome.node for outcome in outcomes if not outcome.ok}))
     outcomes = [outcome for outcome in outcomes if outcome.node not in off]
     made = [outcome for outcome in outcomes if not outcome.not_checked]
-    if as_json:
-        failed = sum(not outcome.ok for outcome in made)
+    failed = sum(not outcome.ok for outcome in made)
+    if as_page:
+        from gpupool.verify.page import page
+
+        print(page(target.cluster, outcomes), end="")
+    elif as_json:
         print_json(VerifyDocument({
             "ok": not failed,
             "asleep": list(off),
@@ -51,7 +66,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
             ],
         }))  # fmt: skip
     else:
-        failed = show_failures(outcomes)
+        show_failures(outcomes)
         nodes = counted(len({outcome.node for outcome in made}), "node")
         result = f"{failed} failed" if failed else "all pass"
         omitted = f", {len(outcomes) - len(made)} not made" if len(made) < len(outcomes) else ""
