@@ -25,6 +25,19 @@ function amounts.gpus_in(text)
   return gpus
 end
 
+-- Returns a text with a type for GPUs without one: "cpu=7,gres/gpu=1" becomes "cpu=7,gres/gpu:a40=1".
+function amounts.with_type(text, kind)
+  local words = {}
+  for word in request.names(text) do
+    local before, after = word:match("^(gres[:/]gpu)([:=]?%d*)$")
+    if not before then
+      before, after = word:match("^(gpu)([:=]?%d*)$")
+    end
+    words[#words + 1] = before and before .. ":" .. kind .. after or word
+  end
+  return table.concat(words, ",")
+end
+
 -- Returns whether a job asks for a GPU without naming its type.
 function amounts.has_untyped_gpus(job)
   for _, field in ipairs(amounts.GPU_FIELDS) do

@@ -22,11 +22,51 @@ function rules.out_of_service(_, all)
   end
 end
 
-function rules.typed(_, all)
-  if amounts.has_untyped_gpus(all) then
-    local types = site.gpu_types
-    return "Specify the GPU type, such as --gpus=" .. types[1] .. ":1. Types: " .. table.concat(types, ", ") .. "."
+-- Returns the type of all GPUs in a job's partitions; nil if they have several types.
+local function only_type(job, partitions)
+  local found
+  for name in request.names(request.partitions(job, partitions)) do
+    local kind = site.only_types and site.only_types[name]
+    if not kind or found and found ~= kind then
+      return nil
+    end
+    found = kind
   end
+  return found
+end
+
+-- Returns the fields of a job whose GPUs have no type, with this type; nil if one names the type beside: Slurm counts
+-- the same name once.
+local function filled(job, kind)
+  local fields = {}
+  for _, field in ipairs(amounts.GPU_FIELDS) do
+    local text = given(job[field])
+    local counts = amounts.gpus_in(text)
+    if counts[""] and counts[kind] then
+      return nil
+    end
+    if counts[""] then
+      fields[field] = amounts.with_type(text, kind)
+    end
+  end
+  return fields
+end
+
+-- A new job without a type gets that of its partitions if they have one type only, and is refused in others.
+function rules.typed(job, all, partitions)
+  if not amounts.has_untyped_gpus(all) then
+    return
+  end
+  local kind = request.is_new(job, all) and only_type(all, partitions)
+  local fields = kind and filled(all, kind)
+  if fields then
+    for field, text in pairs(fields) do
+      job[field] = text
+    end
+    return
+  end
+  local types = site.gpu_types
+  return "Specify the GPU type, such as --gpus=" .. types[1] .. ":1. Types: " .. table.concat(types, ", ") .. "."
 end
 
 function rules.most_cpus(job, all)

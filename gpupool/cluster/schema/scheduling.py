@@ -214,7 +214,9 @@ class Scheduler(SourcedEntry):
         ),
     )
     untyped_gpus: Literal["allow", "refuse"] = Field(
-        "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
+        "allow",
+        description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective. A job gets "
+        "the type of its partitions if they have one type only.",
     )
     allocate: Literal["thread", "core"] = Field(
         "thread",

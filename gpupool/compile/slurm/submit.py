@@ -146,6 +146,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     yield "default_queue", counted, next((name for name, partition in partitions.items() if partition.default), "")
     yield "default_cpus", counted, cpus.by_default(cluster)
     yield "exclusive", counted, _exclusive(cluster)
+    yield "only_types", ("gpu_types",), dict(_only_types(cluster))
     yield (
         "without_labs",
         ("step_down",),
@@ -178,6 +179,14 @@ def _has_gpus_of_labs(cluster: Cluster, partition: Partition) -> bool:
 def _is_none_set(cluster: Cluster) -> bool:
     # "none" is also the default, for which Slurm's own message is enough
     return cluster.scheduler.default_partition == "none" and "default_partition" in cluster.scheduler.model_fields_set
+
+
+def _only_types(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yield each partition whose GPUs have one type, and the type."""
+    for name, partition in cluster.partitions.items():
+        types = {gpu for node in partition.nodes for gpu in cluster.nodes[node].all_gpus}
+        if len(types) == 1:
+            yield name, types.pop()
 
 
 def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:

@@ -46,6 +46,10 @@ WITHOUT_TYPE: list[dict[str, Any]] = [
     {"tres_per_socket": "gres/gpu:1"},
     {"tres_per_node": "gres/gpu:a40:1,gres/gpu:1"},
 ]
+ONE_TYPE = {
+    f'{{name: {name}, nodes: "@compute"': f'{{name: {name}, nodes: "@gpu:{gpu}"'
+    for name, gpu in (("long", "a40"), ("debug", "a40"), ("red-only", "2080_ti"))
+}
 WITH_TYPE: list[dict[str, Any]] = [
     A40,
     {"tres_per_node": "gres:gpu:2080_ti:2"},
@@ -71,6 +75,50 @@ def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, An
 def test_gpus_with_a_type_are_accepted(everything: Plugin, asked: dict[str, Any]) -> None:
     assert everything.submit(**asked).accepted
     assert everything.modify(asked, {"tres_per_job": "gres/gpu:1"}).accepted is (asked == {} or "tres_per_job" in asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "gets"),
+    [
+        ({"tres_per_node": "gres/gpu:1"}, {"tres_per_node": "gres/gpu:a40:1"}),
+        ({"tres_per_node": "gres:gpu:1"}, {"tres_per_node": "gres:gpu:a40:1"}),
+        ({"tres_per_node": "gpu"}, {"tres_per_node": "gpu:a40"}),
+        ({"tres_per_job": "gres/gpu"}, {"tres_per_job": "gres/gpu:a40"}),
+        ({"tres_per_task": "cpu=7,gres/gpu=1"}, {"tres_per_task": "cpu=7,gres/gpu:a40=1"}),
+        ({"tres_per_socket": "gres/gpumem:5,gres/gpu:2"}, {"tres_per_socket": "gres/gpumem:5,gres/gpu:a40:2"}),
+        (
+            {"tres_per_job": "gres/gpu:2", "tres_per_node": "gres/gpu:1"},
+            {"tres_per_job": "gres/gpu:a40:2", "tres_per_node": "gres/gpu:a40:1"},
+        ),
+        (A40, {}),
+        ({"tres_per_node": "gres/gpu:0"}, {}),
+        ({}, {}),
+    ],
+    ids=str,
+)
+def test_in_partitions_with_one_type_a_job_gets_it(tmp_path: Path, asked: dict[str, Any], gets: dict[str, Any]) -> None:
+    asks = plugin(tmp_path, "untyped_gpus: refuse", instead=ONE_TYPE)
+    for partition in ("long", "debug", "long,debug"):
+        answer = asks.submit(partition=partition, **asked)
+        assert answer.accepted
+        assert answer.set == gets
+
+
+@pytest.mark.parametrize(
+    ("partition", "asked"),
+    [
+        (None, "gres/gpu:1"),  # the default partition has both types
+        ("short", "gres/gpu:1"),
+        ("short,long", "gres/gpu:1"),
+        ("long,red-only", "gres/gpu:1"),  # one type each
+        ("long", "gres/gpu:a40:1,gres/gpu:1"),
+    ],
+)
+def test_elsewhere_it_must_name_a_type(tmp_path: Path, partition: str | None, asked: str) -> None:
+    asks = plugin(tmp_path, "untyped_gpus: refuse", instead=ONE_TYPE)
+    answer = asks.submit(partition=partition, tres_per_node=asked)
+    assert (answer.accepted, answer.set, len(answer.told)) == (False, {}, 1)
+    assert not asks.modify({"tres_per_node": "gres/gpu:1"}, {"partition": "long"}).accepted
 
 
 # CPUs for each GPU
