@@ -110,8 +110,8 @@ def test_labs_get_what_they_own(twin: Twin, request: pytest.FixtureRequest) -> N
 @pytest.mark.parametrize("twin", ["gilbreth"], indirect=True)
 def test_a_job_gets_the_type_of_its_partition(twin: Twin) -> None:
     user = next(name for name, one in twin.cluster.users.items() if "physics" in one.accounts)
-    for option in ("--gpus=1", "--gres=gpu:1", "--gpus-per-node=1", "--gpus-per-task=1"):
+    for option in ("--gpus=1", "--gres=gpu:1", "--gpus-per-node=1", "-n 1 --gpus-per-task=1"):
         job = f"cd /tmp; sbatch --parsable -H -A physics {option} --wrap true"
-        held = twin.run(f"{job} -p v100", user).out.strip()
+        held = int(twin.run(f"{job} -p v100", user).out)
         assert "gres/gpu:v100=1" in twin.run(f"scontrol -o show job {held}").out, option
         assert "Specify the GPU type" in twin.run(f"{job} -p training", user).err
