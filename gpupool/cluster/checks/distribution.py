@@ -25,8 +25,10 @@ def ensure_distribution_is_proved(site: Site) -> Iterator[Complaint]:
 def ensure_releases_of_slurm_work_together(site: Site) -> Iterator[Complaint]:
     """Nodes of several distributions have releases of Slurm that work together.
 
-    A daemon works with its own release, and with the older ones whose state it reads (doc/html/upgrades.shtml).
+    A daemon works with its own release, and with the older ones whose state it reads (doc/html/upgrades.shtml). With
+    slurm.version written out, a repository of the site may have that release for all nodes: then it is a warning.
     """
+    slurm = site.inventory.slurm
     for daemon, roles, others in _PAIRS:
         for above, daemons in _with(site, roles):
             for below, nodes in _with(site, others):
@@ -37,7 +39,12 @@ def ensure_releases_of_slurm_work_together(site: Site) -> Iterator[Complaint]:
                     f"{daemon} {above} of {_title(site, daemons[0])} on {listed(daemons)}"
                 )
                 hint = f"it works with {listed([*_understood(above), above], 9)}; no other part of Slurm may be newer"
-                yield Complaint(site.path_of_system(site.node_table.by_name[nodes[0]]), message, hint)
+                path = site.path_of_system(site.node_table.by_name[nodes[0]])
+                if "version" in slurm.model_fields_set:
+                    hint = f"accept it if a repository of yours has Slurm {slurm.version} for the nodes without it"
+                    yield Complaint(path, message, hint, "warning")
+                else:
+                    yield Complaint(path, message, hint)
 
 
 def _with(site: Site, roles: tuple[str, ...]) -> list[tuple[str, list[str]]]:
