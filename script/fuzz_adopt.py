@@ -1,7 +1,7 @@
 """Random changes to the files of a cluster, by a seed, and what `gpupool adopt` makes of them.
 
-The command ends with 0, 1, 2 or 3, without a traceback, within 10 s; what it prints has no signs that move a terminal;
-and `gpupool check` accepts the inventory exactly if the code is 0 or 3.
+The command ends with 0, 1, 2 or 3, without a traceback, within 10 s of a processor; what it prints has no signs that
+move a terminal; and `gpupool check` accepts the inventory exactly if the code is 0 or 3.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "fuzz"
-LONGEST = 10  # seconds for one configuration
+LONGEST = 10  # seconds of a processor for one configuration
 _OWN = ("example", "arandu", "gcp-slurm")
 #: A small configuration with what the others lack, in the spellings that Slurm takes.
 _ODD = {
@@ -180,7 +180,7 @@ def main(most: int, seed: int, folder: Path | None = None) -> int:
     def late(_: int, __: FrameType | None) -> None:
         raise LateError(f"more than {LONGEST} s")
 
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     of = seeds(folder)
     failed, slowest = 0, (0.0, 0)
     for number in range(most):
@@ -188,11 +188,11 @@ def main(most: int, seed: int, folder: Path | None = None) -> int:
             files, to = Path(name) / "files", Path(name) / "to"
             files.mkdir()
             case(seed, number, files, of)
-            began = time.monotonic()
-            signal.alarm(LONGEST)
+            began = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
             wrong = faults(files, to)
-            signal.alarm(0)
-            slowest = max(slowest, (time.monotonic() - began, number))
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            slowest = max(slowest, (time.process_time() - began, number))
             if wrong:
                 failed += 1
                 shutil.copytree(files, KEPT / f"adopt-{seed}-{number}", dirs_exist_ok=True)

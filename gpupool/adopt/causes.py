@@ -76,6 +76,8 @@ WHY = {
 
 def spelt(section: str, key: str) -> str:
     """Return a key in Slurm's spelling."""
+    if section == "gres":
+        return key
     table = {"settings": "slurm_conf"}.get(section, section)
     known = keys(table).get(key)
     return known.name if known else _SPELT.get(key, key)
@@ -90,6 +92,6 @@ def cause(section: str, key: str, release: str, was: str = "") -> str:
         if known is None or not known.known_in(release) or key in _REMOVED:
             return "removed by Slurm"
         return _BY_SETTING.get(key, "other settings")
-    if section == "cgroup":
-        return "cgroups"
+    if section in ("cgroup", "gres"):
+        return {"cgroup": "cgroups", "gres": "gpus"}[section]
     return (_BY_NODE if section == "node" else _BY_PARTITION).get(key, f"other keys of a {section}")

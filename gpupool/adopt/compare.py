@@ -1,4 +1,4 @@
-"""The proof: slurm.conf of an inventory, as gpupool renders it, compared with the cluster's, value by value."""
+"""The proof: Slurm's files of an inventory, as gpupool renders them, compared with the cluster's, value by value."""
 
 import tempfile
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpupool.adopt.causes import cause, spelt
+from gpupool.adopt.devices import meaning_of_gres
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import Fact
@@ -17,8 +18,11 @@ from gpupool.cluster.complaints import Place
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.quote import escaped
 from gpupool.compile.slurm.conf import slurm_conf
-from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.hostlists import fold_set
+
+# the sections whose parts are nodes
+_OF_NODES = ("node", "gres")
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,25 @@ class Difference:
         """Return one line: `slurm.conf:7: Gres of node n[1-4]: gpu:4, would be gpu:gpu:4`."""
         of = f" of {self.section} {escaped(self.of, 80)}" if self.of else ""
         of = " of cgroup.conf" if self.section == "cgroup" else of
+        of = f" in gres.conf of node {escaped(self.of, 80)}" if self.section == "gres" else of
         where = f"{self.place}: " if self.place else ""
         values = f"{_shown(self.was)}, would be {_shown(self.would)}"
         return f"{where}{spelt(self.section, self.key)}{of}: {values}"
 
 
-def differences(conf: SlurmConf, cgroup: list[list[Fact]], names: Names, cluster: Cluster) -> list[Difference]:
-    """Return the differences of a cluster's slurm.conf and cgroup.conf from the files that its inventory renders."""
-    ours, our_cgroup, our_names = _rendered(cluster)
+def differences(
+    conf: SlurmConf, cgroup: list[list[Fact]], gres: list[list[Fact]], names: Names, cluster: Cluster
+) -> list[Difference]:
+    """Return the differences of slurm.conf, cgroup.conf and gres.conf of a cluster from those of its inventory."""
+    ours, our_cgroup, our_gres, our_names = _rendered(cluster)
     now, then = meaning_of_cgroup(cgroup), meaning_of_cgroup(our_cgroup)
     was = meaning(conf, lambda entry: [names.new.get(name, name) for name in nodes_of(conf, entry, names)])
     would = meaning(ours, lambda entry: nodes_of(ours, entry, our_names))
-    renamed = {("node", key, names.new.get(of, of)): of for section, key, of in was if section == "node"}
+    was |= meaning_of_gres(conf, gres)
+    would |= meaning_of_gres(ours, our_gres)
+    renamed = {(section, key, names.new.get(of, of)): of for section, key, of in was if section in _OF_NODES}
     was = {
-        (section, key, names.new.get(of, of) if section == "node" else of): was[section, key, of]
+        (section, key, names.new.get(of, of) if section in _OF_NODES else of): was[section, key, of]
         for section, key, of in was
     }
     was |= {place: fact.value for place, fact in now.items()}
@@ -93,13 +102,13 @@ def _shown(value: str) -> str:
     return escaped(value, 80) or "not set"
 
 
-def _rendered(cluster: Cluster) -> tuple[SlurmConf, list[list[Fact]], Names]:
+def _rendered(cluster: Cluster) -> tuple[SlurmConf, list[list[Fact]], list[list[Fact]], Names]:
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
-        for name, text in (("slurm.conf", slurm_conf(cluster)), ("cgroup.conf", cgroup_conf(cluster))):
-            (Path(place) / name).write_text(text, encoding="utf-8")
+        for name, text in (("slurm", slurm_conf), ("cgroup", cgroup_conf), ("gres", gres_conf)):
+            (Path(place) / f"{name}.conf").write_text(text(cluster), encoding="utf-8")
         folder = Folder(Path(place))
-        conf, cgroup = read(folder), list(plain(folder, "cgroup.conf"))
+        conf, cgroup, gres = read(folder), list(plain(folder, "cgroup.conf")), list(plain(folder, "gres.conf"))
     names = Names()
     for node in cluster.having("compute"):
         names.add(node.slurm_name)
-    return conf, cgroup, names
+    return conf, cgroup, gres, names

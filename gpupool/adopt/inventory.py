@@ -53,11 +53,14 @@ def adopted(folder: Folder, release: str) -> Adopted:
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes, and an inventory needs nodes")
     draft = Draft()
     own = _own_files(folder, conf)
-    cgroup = list(plain(folder, "cgroup.conf")) if folder.has("cgroup.conf") else []
-    names = _add(draft, folder, conf, cgroup, release, own)
+    cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
+    names = _add(draft, folder, conf, release)
+    add_gres(draft, gres, names)
+    drop_usual_devices(draft)
+    _add_others(draft, folder, conf, names, cgroup, own)
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         loaded = _accepted(draft, Path(place), own, folder)
-    found = differences(conf, cgroup, names, loaded.cluster) if loaded.cluster else None
+    found = differences(conf, cgroup, gres, names, loaded.cluster) if loaded.cluster else None
     if found is not None:
         settings = (facts[-1] for facts in conf.settings.values())
         mark_same(draft, [*settings, *(fact for line in cgroup for fact in line)], found)
@@ -66,9 +69,7 @@ def adopted(folder: Folder, release: str) -> Adopted:
     return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found)
 
 
-def _add(
-    draft: Draft, folder: Folder, conf: SlurmConf, cgroup: list[list[Fact]], release: str, own: Mapping[str, str]
-) -> Names:
+def _add(draft: Draft, folder: Folder, conf: SlurmConf, release: str) -> Names:
     draft.data["schema"] = 1
     name = conf.value("clustername") or "cluster"
     safe = re.sub(r"[^a-z0-9_-]", "-", name.lower())
@@ -81,9 +82,12 @@ def _add(
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes that can be read\n{reasons}".rstrip())
     draft.data["cluster"] |= {"network": network(draft), "inferred": ["network"]}
     draft.data["scheduler"] = {"allocate": "core" if cores else "thread"}
-    if folder.has("gres.conf"):
-        add_gres(draft, plain(folder, "gres.conf"), names)
-        drop_usual_devices(draft)
+    return names
+
+
+def _add_others(
+    draft: Draft, folder: Folder, conf: SlurmConf, names: Names, cgroup: list[list[Fact]], own: Mapping[str, str]
+) -> None:
     add_partitions(draft, folder, conf, names)
     add_settings(draft, conf, cgroup, own)
     if draft.data.get("qos"):
@@ -91,7 +95,6 @@ def _add(
     for kind in ("NodeSet", "DownNodes", "FrontendName", "SwitchName"):
         for entry in conf.of(kind):
             _drop(draft, kind, [entry.head, *entry.facts.values()])
-    return names
 
 
 def _drop(draft: Draft, kind: str, facts: list[Fact]) -> None:
