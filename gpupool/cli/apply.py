@@ -16,7 +16,18 @@ from gpupool.cli.running import (
     show,
     show_price,
 )
-from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.cli.screen import (
+    Inventory,
+    Json,
+    Limit,
+    Log,
+    OnOption,
+    Verbose,
+    ensure_confirmable,
+    print_json,
+    stderr,
+    stdout,
+)
 from gpupool.documents.runs import RunDocument
 from gpupool.errors import UsageError
 from gpupool.run.runner import DeployRunner
@@ -39,6 +50,7 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
     log: Log = None,
+    verbose: Verbose = False,
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed.
 
@@ -48,7 +60,7 @@ def command(
       gpupool apply my-site plan.json
     """
     saved = _read(inventory, plan, limit)
-    runner = announced_runner(inventory, on, "apply")
+    runner = announced_runner(inventory, on, "apply", verbose=verbose)
     if plan and saved:
         report = logged(apply_saved(runner, plan, saved, log), log)
     else:

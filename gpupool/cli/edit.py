@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from gpupool.joining.written import Original
 
 
-def runner_and_original(inventory: Path, on: str, command: str) -> "tuple[DeployRunner, Original]":
+def runner_and_original(
+    inventory: Path, on: str, command: str, *, verbose: bool = False
+) -> "tuple[DeployRunner, Original]":
     """Load an inventory, print its target, and return its `DeployRunner` and the text of the inventory, for edits."""
     from gpupool.joining.written import read_original
 
     original = read_original(inventory)
-    return DeployRunner(target_of(original.cluster, inventory, on), command, stderr).announced(), original
+    runner = DeployRunner(target_of(original.cluster, inventory, on), command, stderr, verbose)
+    return runner.announced(), original
 
 
 def show_draft(draft: "Draft") -> None:

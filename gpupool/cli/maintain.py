@@ -8,7 +8,7 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.running import announced_runner
-from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, OnOption, Verbose, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cli.watch import COLOURS, Watch
 from gpupool.documents.nodes import MaintainDocument
 from gpupool.errors import UsageError
@@ -62,6 +62,7 @@ def command(
     yes: Yes = False,
     on: OnOption = "auto",
     as_json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, resume.
 
@@ -72,7 +73,7 @@ def command(
       gpupool maintain my-site --nodes @compute --at-most 4
       gpupool maintain my-site --nodes a40-01 --reboot --wait 4h
     """
-    runner = announced_runner(inventory, on, "maintain")
+    runner = announced_runner(inventory, on, "maintain", verbose=verbose)
     ensure_confirmable(yes, "maintain changes nodes")
     patience = _seconds(wait)
     runner.load()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
-from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, OnOption, Verbose, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.documents.nodes import OnboardDocument
 from gpupool.errors import GpupoolError
@@ -63,6 +63,7 @@ def command(
     yes: Yes = False,
     on: OnOption = "auto",
     as_json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Add machines to the cluster: compare, deploy and test them, and write them into the inventory.
 
@@ -82,7 +83,7 @@ def command(
     from gpupool.remote.controller import reach
 
     options = MachineOptions(hardware, gpus_of(gpus), least_of(network))
-    runner, original = runner_and_original(inventory, on, "onboard")
+    runner, original = runner_and_original(inventory, on, "onboard", verbose=verbose)
     with reach(runner.target) as controller:
         person = _AtTerminal(host_key or ())
         prepared = prepare(controller, runner, original, nodes, options, on=on, replace=replace, person=person)

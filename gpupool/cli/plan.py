@@ -7,7 +7,7 @@ import typer
 
 from gpupool.cli import price
 from gpupool.cli.running import announced_runner, exit_if_failed, planned, run, show, show_price
-from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, Verbose, print_json, stderr, stdout
 from gpupool.documents.runs import RunDocument
 from gpupool.engine.report import Report
 from gpupool.run.runner import DeployRunner
@@ -26,6 +26,7 @@ def command(
         typer.Option("--out", help="Save the plan, for `gpupool apply INVENTORY FILE`.", metavar="FILE"),
     ] = None,
     log: Log = None,
+    verbose: Verbose = False,
 ) -> None:
     """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed.
 
@@ -37,7 +38,7 @@ def command(
     """
     if out:
         ensure_writable(out)
-    runner = announced_runner(inventory, on, "plan")
+    runner = announced_runner(inventory, on, "plan", verbose=verbose)
     report = run(runner, execute=False, limit=limit, log=log)
     if as_json:
         print_json(RunDocument(changed=report.changed, **report.as_dict()))

@@ -6,7 +6,7 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.running import announced_runner
-from gpupool.cli.screen import Inventory, OnOption, ensure_confirmable, stderr, stdout
+from gpupool.cli.screen import Inventory, OnOption, Verbose, ensure_confirmable, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.terminal import styled
 from gpupool.wording import counted
@@ -27,6 +27,7 @@ def command(
     without: Without = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace the key without asking first.")] = False,
     on: OnOption = "auto",
+    verbose: Verbose = False,
 ) -> None:
     """Replace the munge key on all nodes, while jobs run. Exit code 1 if a node did not get it.
 
@@ -36,7 +37,7 @@ def command(
       gpupool rekey my-site
       gpupool rekey my-site --without a40-01
     """
-    runner = announced_runner(inventory, on, "rekey")
+    runner = announced_runner(inventory, on, "rekey", verbose=verbose)
     ensure_confirmable(yes, "rekey stops slurmctld for a few seconds")
     runner.load()
     from gpupool.upkeep.controllers import locked_controllers

@@ -6,7 +6,7 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.edit import confirm, runner_and_original, show_draft, show_rest
-from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, OnOption, Verbose, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.documents.nodes import RetireDocument
 from gpupool.run.runner import DeployRunner
@@ -24,7 +24,14 @@ Nodes = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes.")]
 
 
-def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption = "auto", as_json: Json = False) -> None:
+def command(
+    inventory: Inventory,
+    nodes: Nodes,
+    yes: Yes = False,
+    on: OnOption = "auto",
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
     """Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the inventory.
 
     Exit code 1 if a node cannot be removed. After Ctrl-C, run the same command again to continue.
@@ -37,7 +44,7 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     from gpupool.joining.retire import Retirement, prepare
     from gpupool.remote.controller import reach
 
-    runner, original = runner_and_original(inventory, on, "retire")
+    runner, original = runner_and_original(inventory, on, "retire", verbose=verbose)
     leaving = prepare(runner.target, original, nodes, on=on)
     show_draft(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)

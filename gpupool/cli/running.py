@@ -15,9 +15,9 @@ from gpupool.wording import changed, counted, shortened
 MANY = 60
 
 
-def announced_runner(inventory: Path, on: str, command: str) -> DeployRunner:
+def announced_runner(inventory: Path, on: str, command: str, *, verbose: bool = False) -> DeployRunner:
     """Load the inventory, print its target, and return the `DeployRunner` that runs the command's deploys."""
-    return DeployRunner(find_target(inventory, on), command, stderr).announced()
+    return DeployRunner(find_target(inventory, on), command, stderr, verbose).announced()
 
 
 def chosen(target: Target, limit: str | None) -> set[str] | None:

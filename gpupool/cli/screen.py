@@ -37,6 +37,10 @@ Limit = Annotated[
 Log = Annotated[
     Path | None, typer.Option("--log", help="Write a log of the run to this file (mode 0600).", metavar="FILE")
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Print each operation on each node, with pyinfra's messages."),
+]
 With = Annotated[
     Path | None,
     typer.Option("--with", help="What if: a YAML file with changes, merged into the inventory.", metavar="FILE"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpupool.cli.running import announced_runner, passed_over
-from gpupool.cli.screen import Inventory, OnOption, ensure_confirmable, stderr, stdout
+from gpupool.cli.screen import Inventory, OnOption, Verbose, ensure_confirmable, stderr, stdout
 from gpupool.cli.verify import checked, show_failures
 from gpupool.cli.watch import Watch
 from gpupool.target import Target
@@ -30,6 +30,7 @@ def command(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")] = False,
     on: OnOption = "auto",
+    verbose: Verbose = False,
 ) -> None:
     """Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.
 
@@ -42,7 +43,7 @@ def command(
     """
     from gpupool.upgrade.order import ensure_upgradable
 
-    runner = announced_runner(inventory, on, "upgrade")
+    runner = announced_runner(inventory, on, "upgrade", verbose=verbose)
     ensure_upgradable(runner.target.cluster)
     if drill:
         from gpupool.rehearsal.twin.image import runnable

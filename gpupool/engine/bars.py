@@ -1,6 +1,7 @@
 """The progress of a run on a terminal: a bar for each stage."""
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -70,6 +71,9 @@ class BarProgress(ShownProgress):
     def failed(self, host: str, why: str) -> None:
         """Print the failure as a red line above the bars."""
         self._bars.console.print(styled((f"✗ {host}", "red"), f"  {why}"))
+
+    def output(self, host: str, lines: Sequence[str]) -> None:
+        """Print nothing: lines would hide the bars."""
 
     def note(self, text: str) -> None:
         """Print a line above the bars."""

@@ -85,7 +85,12 @@ def _run(
     began = time.monotonic()
     changes: dict[Host, tuple[tuple[Change, ...], tuple[Effect, ...]]] = {}
     heard = {host: host_run.heard for host, host_run in host_runs.by_host.items()}
-    with recording(heard, log) as recorder, command_line(host_runs.state), faster(), interruptible():
+    with (
+        recording(heard, log, host_runs.progress.output) as recorder,
+        command_line(host_runs.state),
+        faster(),
+        interruptible(),
+    ):
         ticker = gevent.spawn(_tick, host_runs.progress)
         try:
             _stages(host_runs, deploy, execute, first, audit)

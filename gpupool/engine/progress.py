@@ -1,6 +1,7 @@
 """The progress display of a run: bars on a terminal, lines with times elsewhere."""
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
@@ -26,6 +27,9 @@ class Progress(Protocol):
     def failed(self, host: str, why: str) -> None:
         """Show that a host has failed; the run skips it from now on."""
 
+    def output(self, host: str, lines: Sequence[str]) -> None:
+        """Show lines of pyinfra's log about a host, if the display is for details."""
+
     def note(self, text: str) -> None:
         """Show a line of text."""
 
@@ -39,7 +43,7 @@ class Silence:
     def _nothing(self, *_: object) -> None:
         pass
 
-    stage = step = advance = failed = note = tick = _nothing
+    stage = step = advance = failed = output = note = tick = _nothing
 
 
 class ShownProgress(Progress, AbstractContextManager["ShownProgress"], Protocol):
@@ -88,6 +92,9 @@ class LineProgress(ShownProgress):
         self._failed += 1
         self._say(f"failed: {host}: {why}")
 
+    def output(self, host: str, lines: Sequence[str]) -> None:
+        """Print nothing: the lines are for `VerboseProgress`."""
+
     def note(self, text: str) -> None:
         """Print the text."""
         self._say(text)
@@ -102,9 +109,26 @@ class LineProgress(ShownProgress):
         self._screen.print(styled(f"{self._printed - self._started:6.1f} s  {text}"), soft_wrap=True)
 
 
-def shown(screen: Screen | None = None) -> ShownProgress:
+class VerboseProgress(LineProgress):
+    """A display of all details: each operation on each host when it begins, and pyinfra's log."""
+
+    def step(self, host: str, what: str) -> None:
+        """Print the operation, with the steps of the stage that are done."""
+        super().step(host, what)
+        self._say(f"{self._name}: {self._done} of {self._total}; now {self._now}")
+
+    def output(self, host: str, lines: Sequence[str]) -> None:
+        """Print each line of pyinfra's log after its host."""
+        for line in lines:
+            if line.strip():
+                self._say(f"{host} | {line.strip()}")
+
+
+def shown(screen: Screen | None = None, *, verbose: bool = False) -> ShownProgress:
     """Return the display that fits the screen (standard error unless given), to be used in a `with` block."""
     screen = screen or Screen(stderr=True)
+    if verbose:
+        return VerboseProgress(screen)
     if not screen.is_terminal:
         return LineProgress(screen)
     from gpupool.engine.bars import BarProgress

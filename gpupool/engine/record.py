@@ -5,7 +5,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,8 @@ from gpupool.engine.explain import plain
 if TYPE_CHECKING:
     from pyinfra.api import Host
 
+#: Receives a host and the lines of its log.
+Show = Callable[[str, Sequence[str]], None]
 # These lines are not logged, because they are frequent or contain arguments of operations, such as whole files.
 _UNWANTED = ("Starting operation", "Starting nested", "--> Starting")
 
@@ -33,12 +35,13 @@ class Heard:
 
 
 class Recorder(logging.Handler):
-    """A log handler for pyinfra and paramiko; it writes INFO and above to `sink`."""
+    """A log handler for pyinfra and paramiko; it writes INFO and above to `sink`, and gives `show` the same lines."""
 
-    def __init__(self, heard: Mapping["Host", Heard], sink: TextIO | None) -> None:
+    def __init__(self, heard: Mapping["Host", Heard], sink: TextIO | None, show: Show | None = None) -> None:
         super().__init__(logging.INFO)
         self._heard = heard
         self._sink = sink
+        self._show = show
         self.log_failure: str | None = None  # why the log is incomplete
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -50,9 +53,13 @@ class Recorder(logging.Handler):
             text = text.removeprefix(f"[{host.name}]")
         if heard is not None:
             self._mine(host, heard, record, text)
-        if self._sink and not self.log_failure and text.strip() and not text.lstrip().startswith(_UNWANTED):
+        if not text.strip() or text.lstrip().startswith(_UNWANTED):
+            return
+        where = host.name if host is not None else record.name
+        if self._show:
+            self._show(where, text.splitlines())
+        if self._sink and not self.log_failure:
             clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-            where = host.name if host is not None else record.name
             try:
                 self._sink.write(f"{clock} {record.levelname:<7} {where}: {text.rstrip()}\n")
                 if record.exc_info:
@@ -71,10 +78,13 @@ class Recorder(logging.Handler):
 
 
 @contextmanager
-def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recorder]:
-    """Write everything that pyinfra, paramiko and gevent would print to `log` (mode 0600); without `log`, drop it."""
+def recording(heard: Mapping["Host", Heard], log: Path | None, show: Show | None = None) -> Iterator[Recorder]:
+    """Write everything that pyinfra, paramiko and gevent would print to `log` (mode 0600), if there is one.
+
+    `show` gets the same lines, with the name of their host.
+    """
     sink = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1) if log else None
-    handler = Recorder(heard, sink)
+    handler = Recorder(heard, sink, show)
     hub = gevent.get_hub()
     quiet = {pyinfra.logger: logging.INFO, logging.getLogger("paramiko"): logging.ERROR}
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in quiet]

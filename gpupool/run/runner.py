@@ -32,12 +32,14 @@ class DeployRunner:
     """Runs deploys on the nodes of a target, for one command.
 
     Each node that a run changes gets a line in its log with the `command`, the user and the commit of the inventory.
-    `screen` shows the progress of each run. In all methods, `names` selects nodes of the target; None selects all.
+    `screen` shows the progress of each run, `verbose` with each operation and pyinfra's log. In all
+    methods, `names` selects nodes of the target; None selects all.
     """
 
     target: Target
     command: str
     screen: Screen | None = None
+    verbose: bool = False
 
     def to(self, target: Target) -> "DeployRunner":
         """Return a copy for the nodes of another target."""
@@ -139,7 +141,7 @@ class DeployRunner:
         addresses = {host.name: host.data["ssh_hostname"] for host in hosts if host.connector == "pool"}
         with (
             Nodes.of(self.target, addresses) as nodes,
-            shown(self.screen) if self.screen else nullcontext(Silence()) as progress,
+            shown(self.screen, verbose=self.verbose) if self.screen else nullcontext(Silence()) as progress,
         ):
             if self.target.testbed is None:  # the admin's SSH configuration does not apply to a testbed
                 commands = {name: {"ssh_command": nodes.command(name)} for name in addresses}

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,9 @@ class Ran:
 
     def failed(self, host: str, why: str) -> None:
         self.failures.append((host, why))
+
+    def output(self, host: str, lines: Sequence[str]) -> None:
+        pass
 
     def note(self, text: str) -> None:
         pass

@@ -2,8 +2,11 @@
 
 import io
 import re
+import subprocess
+import sys
 
 import pytest
+from inventories import SMALL
 
 from gpupool.engine import progress
 from gpupool.engine.bars import BarProgress
@@ -67,3 +70,32 @@ def test_progress_on_a_terminal_has_bars() -> None:
     assert "slurm | install [all]" in plain
     assert "9/10" in plain
     assert "stopping" in plain
+
+
+APPLIED = f"""
+import sys
+from gpupool import cli
+from gpupool.engine.report import NodeHost
+from gpupool.run import runner
+from gpupool.target import Target
+from pyinfra.operations import server
+
+def site():
+    server.shell(name="install [all]", commands=["true"])
+
+Target.hosts = property(lambda target: [NodeHost("here", connector="local")])
+runner.SITE = site
+sys.argv = ["gpupool", "apply", {str(SMALL)!r}, "--on", "nodes", "--yes", *sys.argv[1:]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("option", ["", "-v", "--verbose"])
+def test_details_have_each_operation_and_the_messages_of_pyinfra(option: str) -> None:
+    words = [sys.executable, "-c", APPLIED, *filter(None, [option])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [re.sub(r"^ +\d+\.\d s  ", "", line) for line in done.stderr.splitlines()]
+    details = ["Execute: 0 of 1; now here: install [all]", "@local | Success"]
+    assert [line for line in details if line in lines] == (details if option else [])
+    assert "Execute: 1 of 1 operations" in lines

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class Ran:
 
     def advance(self, steps: int = 1) -> None: ...
     def failed(self, host: str, why: str) -> None: ...
+    def output(self, host: str, lines: Sequence[str]) -> None: ...
     def note(self, text: str) -> None: ...
     def tick(self) -> None: ...
 

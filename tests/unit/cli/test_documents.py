@@ -129,7 +129,7 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> None:
     })  # fmt: skip
     applied = Applied("r1", "2030-01-31T08:12:00Z", "ann", "apply", "0.1.0", "x", "", False, changes=("Files | x",))
     for module in (apply, drift, log, plan, verify):
-        monkeypatch.setattr(module, "announced_runner", lambda *_: Runner)
+        monkeypatch.setattr(module, "announced_runner", lambda *_, **__: Runner)
     for module in (apply, drift, plan):
         monkeypatch.setattr(module, "run", lambda *_, **__: REPORT)
     for module in (drift, log, verify):

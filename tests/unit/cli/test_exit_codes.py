@@ -88,7 +88,7 @@ def test_the_exit_code_of_a_plan_predicts_the_apply(
 ) -> None:
     report = Report({f"n{number}": host for number, host in enumerate(hosts, 1)}, 2.0, False)
     for module in (apply, plan):
-        monkeypatch.setattr(module, "announced_runner", lambda *_: None)
+        monkeypatch.setattr(module, "announced_runner", lambda *_, **__: None)
         monkeypatch.setattr(module, "run", lambda *_, **__: report)
     assert gpupool("plan", "anything").code == of_plan
     assert gpupool("apply", "--yes", "anything").code == of_apply

@@ -60,7 +60,7 @@ def test_apply_that_asks_fails_if_a_node_was_unreachable(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, message: str
 ) -> None:
     for module in (apply, plan):
-        monkeypatch.setattr(module, "announced_runner", lambda *_: None)
+        monkeypatch.setattr(module, "announced_runner", lambda *_, **__: None)
         monkeypatch.setattr(module, "run", lambda *_, **__: report(*hosts))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     done = gpupool("apply", "anything")
@@ -73,7 +73,7 @@ def test_entities_left_to_another_system_are_printed_and_are_no_change(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = HostReport(True, None, (), 9, 1.0, ("left in slurmdbd: account other",))
-    monkeypatch.setattr(plan, "announced_runner", lambda *_: None)
+    monkeypatch.setattr(plan, "announced_runner", lambda *_, **__: None)
     monkeypatch.setattr(plan, "run", lambda *_, **__: report(noted))
     done = gpupool("plan", "anything")
     assert done.code == 0
