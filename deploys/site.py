@@ -101,9 +101,11 @@ barrier(name="Accounts are known")
 controller.refuse_empty_queue(cluster, node)
 if is_first_controller:
     controller.apply(cluster, node)
+    controller.reconfigure(cluster, node)
 barrier(name="The controller runs")
 if not is_first_controller:
     controller.apply(cluster, node)
+    controller.reconfigure(cluster, node)
 controller.drain(cluster, node)
 arbiter.apply(cluster, node)
 drift.apply(cluster, node)

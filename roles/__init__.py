@@ -1,26 +1,35 @@
 """Roles: each is a module with the steps for one purpose of a node. A step gets (cluster, node) and calls operations.
 
 Each role has `applies`, which returns whether a node has the role. The deploy calls the steps on every node; the
-decorator `where` limits a step to some nodes, and `apart` keeps its failure from the other roles.
+decorator `where` limits a step to some nodes, and to those where the inventory's `manage` has the role; `apart` keeps
+its failure from the other roles.
 """
 
 from collections.abc import Callable
 from functools import wraps
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.managed import ROLES
 from gpupool.operations.apart import part
 
 Applies = Callable[[Cluster, Node], bool]
 Step = Callable[[Cluster, Node], None]
 
 
-def where(applies: Applies) -> Callable[[Step], Step]:
-    """Return a decorator that skips a step on nodes to which it does not apply."""
+def where(applies: Applies, *roles: str) -> Callable[[Step], Step]:
+    """Return a decorator that skips a step on nodes to which it does not apply, or where its role is not managed.
+
+    `roles` are those that the step is for, if it is not for its own module's role: one of them must be managed. A step
+    of a module that is no role, such as one in a deploy of the site's own, runs wherever it applies.
+    """
 
     def decorated(step: Step) -> Step:
+        own = roles or (role_of(step),)
+        is_of_role = not {*own}.isdisjoint(ROLES)
+
         @wraps(step)
         def guarded(cluster: Cluster, node: Node) -> None:
-            if applies(cluster, node):
+            if (node.manages(*own) or not is_of_role) and applies(cluster, node):
                 step(cluster, node)
 
         return guarded
@@ -30,7 +39,7 @@ def where(applies: Applies) -> Callable[[Step], Step]:
 
 def apart(step: Step) -> Step:
     """Return a step whose failure ends only the steps of the same role that are apart, too; the node still fails."""
-    role = step.__module__.rpartition(".")[2]
+    role = role_of(step)
 
     @wraps(step)
     def parted(cluster: Cluster, node: Node) -> None:
@@ -38,6 +47,11 @@ def apart(step: Step) -> Step:
             step(cluster, node)
 
     return parted
+
+
+def role_of(step: Step) -> str:
+    """Return the role of a step: the name of its module."""
+    return step.__module__.rpartition(".")[2]
 
 
 def everywhere(cluster: Cluster, node: Node) -> bool:

@@ -29,17 +29,34 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "controller")
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
+    _load(cluster, node, [file.path for file in own])
+
+
+def only_reads(cluster: Cluster, node: Node) -> bool:
+    """On controllers whose slurmctld the site starts."""
+    return applies(cluster, node) and not node.manages("controller")
+
+
+@where(only_reads, "slurm")
+def reconfigure(cluster: Cluster, node: Node) -> None:
+    """Have the site's slurmctld read its files, if it runs."""
+    _load(cluster, node, [])
+
+
+def _load(cluster: Cluster, node: Node, own: list[str]) -> None:
+    """Have slurmctld read the configuration, and the files of its unit (`own`)."""
     first = node == cluster.controllers[0]
     slurm_daemon.running(
         name="Slurm controller",
         unit="slurmctld",
         version=cluster.slurm.version,
-        restart_if=[file.path for file in own],
+        restart_if=own,
         reload_if=[file.path for file in files_of(cluster, node, "slurm")],
         # the first controller informs the whole cluster once; a backup only reloads its own files
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
         # after a failed reconfigure slurmctld may write another ClusterID to it, with which it would never start again
         state_file=f"{cluster.slurm.state}/clustername",
+        ours=node.manages("controller"),
     )
 
 

@@ -4,11 +4,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, TABLE, UNIT, rules
 from gpupool.operations import files, firewall, service
-from gpupool.roles import everywhere
+from gpupool.roles import everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Load the table; fail without a change if it would refuse gpupool's own connection."""
     wanted = rules(cluster, node)

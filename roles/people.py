@@ -4,11 +4,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.access import admins
 from gpupool.compile.system.people import groups_for, managed_groups, people_for
 from gpupool.operations import departed, users
-from gpupool.roles import everywhere
+from gpupool.roles import everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Create users before associations in slurmdbd: an association loaded without a uid never becomes active."""
     users.groups(name="Groups", wanted=groups_for(cluster))

@@ -3,11 +3,12 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, sources
-from gpupool.roles import apart, everywhere
+from gpupool.roles import apart, everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install the sources and their keys."""
     if own := files_of(cluster, node, "repositories"):
@@ -15,6 +16,7 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 
 @apart
+@where(everywhere)
 def refresh(cluster: Cluster, node: Node) -> None:
     """Let apt read sources that have changed; apart, because a vendor's server may be down for days."""
     if own := files_of(cluster, node, "repositories"):

@@ -4,11 +4,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.sessions import watched
 from gpupool.operations import files, service
-from gpupool.roles import everywhere
+from gpupool.roles import everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install the limits that the inventory has, if any. No session is ended."""
     if own := files_of(cluster, node, "sessions"):

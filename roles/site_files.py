@@ -18,5 +18,5 @@ def apply(cluster: Cluster, node: Node) -> None:
     """Put the files, then reload services that run and have not read them; the role ssh reloads sshd."""
     files.put(name="Files of the site", files=files_of(cluster, node, "site_files"), discreet=True)
     for unit, paths in reloads(cluster, node).items():
-        if unit != SSH:
+        if unit != SSH or not node.manages("ssh"):
             service.reloaded(name=f"Reload of {unit}", unit=unit, reload_if=paths)

@@ -9,20 +9,23 @@ from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, s
 from gpupool.roles import follows_controller, is_controller, where
 from gpupool.slurm.upgrades import takes_over_from
 
+#: The roles with a daemon of Slurm.
+DAEMONS = ("controller", "database", "compute", "head")
+
 
 def applies(cluster: Cluster, node: Node) -> bool:
     """On all nodes with a part of Slurm."""
     return node.runs_slurm
 
 
-@where(applies)
+@where(applies, "slurm", "base", *DAEMONS)
 def refuse_other_release(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
 
 
-@where(applies)
+@where(applies, "base")
 def refuse_another_number(cluster: Cluster, node: Node) -> None:
     """Refuse a node whose user slurm has another uid than the first controller's, before any change."""
     first = cluster.controllers[0]
@@ -30,7 +33,7 @@ def refuse_another_number(cluster: Cluster, node: Node) -> None:
     slurm_user.refuse_another_number(name="Number of the user slurm", source=source)
 
 
-@where(follows_controller)
+@where(follows_controller, "base")
 def have_user(cluster: Cluster, node: Node) -> None:
     """Create the user slurm with the first controller's uid, before packages create it with their own."""
     slurm_user.present(name="User slurm", source=cluster.controllers[0].name)
@@ -41,7 +44,7 @@ def keeps_cluster(cluster: Cluster, node: Node) -> bool:
     return is_controller(cluster, node) or node == cluster.database
 
 
-@where(keeps_cluster)
+@where(keeps_cluster, "controller", "database", "munge")
 def refuse_to_begin_anew(cluster: Cluster, node: Node) -> None:
     """Refuse to start the cluster without its munge key, queue or database, before any change."""
     remains.refuse_to_begin_anew(name="Parts of the cluster", node=node.name, heart=heart_of(cluster))
@@ -64,7 +67,7 @@ def changes_alone(cluster: Cluster, node: Node) -> bool:
     return node.has("compute") and not other_hosts.takes_part(cluster.controllers[0].name)
 
 
-@where(changes_alone)
+@where(changes_alone, "compute")
 def refuse_to_change_alone(cluster: Cluster, node: Node) -> None:
     """Refuse a compute node that slurmctld knows with other resources, if the first controller is not in this run."""
     own = compute_node(cluster, node)

@@ -5,11 +5,12 @@ from gpupool.compile import files_of
 from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
 from gpupool.compile.system.storage import needed_for
 from gpupool.operations import files, homes, keys, mounts, spaces
-from gpupool.roles import everywhere
+from gpupool.roles import everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Create directories after the node's disks are mounted, never on mounts of other servers, which may be down."""
     files.put(name="Variables of spaces", files=files_of(cluster, node, "spaces"))

@@ -5,11 +5,12 @@ from gpupool.compile import files_of
 from gpupool.compile.system import site_files
 from gpupool.compile.system.ssh import SETTINGS, names_of_nodes, settings, tried_users
 from gpupool.operations import files, host_keys, service, sshd
-from gpupool.roles import everywhere
+from gpupool.roles import everywhere, where
 
 applies = everywhere
 
 
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install sshd's drop-in, which a reload reads without ending sessions, then the known host keys of all nodes."""
     own = files_of(cluster, node, "ssh")
@@ -20,6 +21,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster), source=cluster.controllers[0].name)
 
 
+@where(everywhere)
 def check_settings(cluster: Cluster, node: Node) -> None:
     """Fail if another file overrides settings of the drop-in, for root or a user; late, because an admin mends it."""
     sshd.in_force(name="SSH settings", path=SETTINGS, text=settings(cluster, node), users=tried_users(cluster))

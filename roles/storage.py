@@ -29,6 +29,7 @@ def serve(cluster: Cluster, node: Node) -> None:
     files.put(name="Exports", directories=exported_for(cluster, node))
 
 
+@where(everywhere)
 def use(cluster: Cluster, node: Node) -> None:
     """Set mounts, links and local directories of a node. Only the server of Slurm's state must answer."""
     if wanted := mounts_for(cluster, node):
@@ -37,6 +38,7 @@ def use(cluster: Cluster, node: Node) -> None:
     files.put(name="Links", links=links_for(cluster, node))
 
 
+@where(everywhere)
 def check_mounts(cluster: Cluster, node: Node) -> None:
     """Fail if mounts do not answer; late, to delay no other step. The check triggers automounts."""
     if wanted := used_for(cluster, node):

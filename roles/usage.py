@@ -4,12 +4,13 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.usage import TIMERS
 from gpupool.operations import files, service
-from gpupool.roles import apart, everywhere
+from gpupool.roles import apart, everywhere, where
 
 applies = everywhere
 
 
 @apart
+@where(everywhere)
 def apply(cluster: Cluster, node: Node) -> None:
     """Install the program and start the timers that the inventory has."""
     own = files_of(cluster, node, "usage")

@@ -12,6 +12,7 @@ from gpupool.cluster.schema import labs
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Limits, PreemptAction, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
+from gpupool.cluster.schema.managed import ROLES
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.site_files import SiteFile
@@ -43,7 +44,8 @@ class Node:
     its GPUs one by one, `gres` counts of the site's other resources. `gpus` and `devices` are those in service;
     `installed` are all devices, if some of them are out of service. `cpus_kept` is the number of CPUs that each GPU
     keeps for its job; 0 if this Slurm cannot keep any. Selectors and roles use `name`; `slurm_name` is the NodeName in
-    slurm.conf. `system` is the distribution that the node runs.
+    slurm.conf. `system` is the distribution that the node runs. `managed_roles` are the modules of `gpupool.roles` that
+    the inventory's `manage` has for the node.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Node:
     gres: Mapping[str, int] = field(default_factory=dict)
     out_of_service: tuple[OutOfService, ...] = ()
     installed: tuple[Device, ...] = ()
+    managed_roles: frozenset[str] = frozenset(ROLES)
 
     def to_json(self) -> dict[str, object]:
         """Return what pyinfra's command line prints of the node."""
@@ -75,6 +78,15 @@ class Node:
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
         return not {*roles}.isdisjoint(self.roles)
+
+    def manages(self, *roles: str) -> bool:
+        """Return whether gpupool manages any of these roles of `gpupool.roles` here."""
+        return not self.managed_roles.isdisjoint(roles)
+
+    @property
+    def manages_all(self) -> bool:
+        """Whether gpupool manages all roles here."""
+        return len(self.managed_roles) == len(ROLES)
 
     @property
     def gpu_count(self) -> int:

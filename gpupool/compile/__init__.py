@@ -89,8 +89,9 @@ _LAYERED = ("/etc/systemd/", "/etc/mysql/", "/etc/sssd/sssd.conf")
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Return all files of a node; a file of several roles is there once."""
-    return tuple(dict.fromkeys(file for role in FILES for file in files_of(cluster, node, role)))
+    """Return all files of a node, without roles that are not managed there; a file of several roles is there once."""
+    managed = (role for role in FILES if node.manages(role))
+    return tuple(dict.fromkeys(file for role in managed for file in files_of(cluster, node, role)))
 
 
 def layered_for(cluster: Cluster, node: Node) -> list[str]:
@@ -99,8 +100,13 @@ def layered_for(cluster: Cluster, node: Node) -> list[str]:
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
-    """Return all symbolic links of a node, path to target."""
-    return {**names.links(cluster), **storage.links_for(cluster, node), **conda.links(cluster, node)}
+    """Return all symbolic links of a node, path to target, without those of roles that are not managed there."""
+    links = {
+        "base": names.links(cluster),
+        "storage": storage.links_for(cluster, node),
+        "conda": conda.links(cluster, node),
+    }
+    return {path: target for role, own in links.items() if node.manages(role) for path, target in own.items()}
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:

@@ -29,11 +29,12 @@ def timed(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 def _units(cluster: Cluster, node: Node) -> Iterator[str]:
     names = node.system.units
-    yield f"{names['ssh']}.service"
-    if not cluster.drivers.contained(node.name):
+    if node.manages("ssh"):
+        yield f"{names['ssh']}.service"
+    if node.manages("base") and not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
         yield f"{names['time']}.service"
-    if has_nvswitch(node) and driver_for(cluster, node):
+    if has_nvswitch(node) and driver_for(cluster, node) and node.manages("driver"):
         yield FABRIC
     paths = [file.path for file in files_for(cluster, node)]
     yield from (f"{_BY_FILE[path]}.service" for path in paths if path in _BY_FILE)

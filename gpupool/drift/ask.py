@@ -70,7 +70,8 @@ def _live(
     from gpupool.operations.frame import look
 
     target = runner.target
-    controller = next((node.name for node in target.cluster.controllers if node.name not in unread), None)
+    controllers = [node for node in target.cluster.controllers if node.manages("slurm")]
+    controller = next((node.name for node in controllers if node.name not in unread), None)
     states: dict[str, SlurmState] = {}
     devices: dict[str, Collection[str]] = {}
 
@@ -78,16 +79,22 @@ def _live(
         node = cluster_and_node()[1]
         if node.name == controller:
             states[node.name] = look(LiveSlurm, "what slurmctld runs with", path=SLURM_CONF)
-        if node.devices and node.name in names:
+        if _has_devices(node) and node.name in names:
             paths = dict.fromkeys((*_NVIDIA, *_files(node)))
             devices[node.name] = look(Devices, "the device files", paths=list(paths)).keys()
 
-    asked = {node.name for node in target.nodes if node.name == controller or (node.devices and node.name in names)}
+    asked = {
+        node.name for node in target.nodes if node.name == controller or (_has_devices(node) and node.name in names)
+    }
     if asked:
         done = runner.deploy(ask, asked, execute=False)
         done.ensure_not_interrupted()
         unread.update(done.failures)
     return states, devices
+
+
+def _has_devices(node: Node) -> bool:
+    return bool(node.devices) and node.manages("gpu")
 
 
 def _files(node: Node) -> list[str]:

@@ -23,14 +23,15 @@ def running(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
     state_file: str | None = None,
+    ours: bool = True,
 ) -> Commands:
     """Have a daemon of a version of Slurm run, as `service.running` does.
 
     Whether a changed file in `reload_if` needs a restart depends on its keys (`slurm.keys.effects`). If a daemon does
     not start with its new files, the former ones are restored, and also `state_file`, a file of its state that it may
-    change during a failed reload.
+    change during a failed reload. With `ours` False the site starts the daemon: it is neither started nor enabled.
     """
-    wanted = named(unit, True, restart_if, reload_if, reload_command)
+    wanted = named(unit, True if ours else None, restart_if, reload_if, reload_command)
 
     def weigh(state: UnitState, unread: Mapping[str, Unread]) -> Weighed:
         return _weigh(wanted, version, state, unread)
@@ -38,7 +39,7 @@ def running(
     keeping = [f"keep {shlex.join(wanted.paths)}", _KEPT]
     if state_file:
         keeping.append(f"keep {shlex.quote(state_file)}; own=$(look {shlex.quote(state_file)})")
-    yield from bring_up(wanted, weigh, keeping)
+    yield from bring_up(wanted, weigh, keeping, start=ours)
 
 
 def _weigh(wanted: Wanted, version: str, state: UnitState, unread: Mapping[str, Unread]) -> Weighed:

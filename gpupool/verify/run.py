@@ -87,12 +87,18 @@ class _Checks:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
+        config.addinivalue_line("markers", "manages(*roles): the check is for nodes where gpupool manages one of these")
         config.addinivalue_line("markers", "needs(*daemons): the check asks these daemons of Slurm")
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "node" in metafunc.fixturenames:
             marker = metafunc.definition.get_closest_marker("role")
-            nodes = [node for node in self.nodes if marker is None or node.has(*marker.args)]
+            managed = metafunc.definition.get_closest_marker("manages")
+            nodes = [
+                node
+                for node in self.nodes
+                if (marker is None or node.has(*marker.args)) and (managed is None or node.manages(*managed.args))
+            ]
             metafunc.parametrize("node", nodes, ids=[node.name for node in nodes])
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.logins import entry
@@ -12,6 +13,8 @@ from gpupool.compile.system.ssh import SETTINGS, settings, tried_users
 from gpupool.facts.sshd import Overrides
 from gpupool.verify.asked import asked
 from gpupool.verify.scope import not_applicable
+
+pytestmark = pytest.mark.manages("ssh")
 
 
 def test_sshd_accepts_the_users_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
@@ -41,6 +44,7 @@ def test_sshd_accepts_admins(cluster: Cluster, node: Node, host: Host) -> None:
     assert not out, f"sshd refuses {', '.join(out)}"
 
 
+@pytest.mark.manages("firewall")
 def test_firewall_is_loaded(cluster: Cluster, node: Node, host: Host) -> None:
     done = host.run(f"nft list table inet {TABLE}")
     assert done.rc == 0, f"table inet {TABLE} is not loaded: {done.stderr.strip()}"

@@ -7,6 +7,8 @@ from gpupool.compile.slurm.arbiter import UNIT, settings
 from gpupool.verify.scope import only_if
 from gpupool.verify.state import ClusterState
 
+pytestmark = pytest.mark.manages("arbiter")
+
 _UNIT = UNIT.rpartition("/")[2]
 #: Seconds without a cycle: slurmctld may let the arbiter wait for several commands of 30 s.
 _SILENT = 180

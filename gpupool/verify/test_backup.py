@@ -3,11 +3,14 @@
 import json
 import time
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.backup import COMMAND, PERIOD, kinds
 from gpupool.verify.scope import not_checked, only_if
+
+pytestmark = pytest.mark.manages("backup")
 
 _HOUR = 3600
 

@@ -6,13 +6,17 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.verify.scope import not_checked, only_if
 from gpupool.verify.state import ClusterState
 
+pytestmark = pytest.mark.manages("slurm")
 
+
+@pytest.mark.manages("controller", "database", "compute", "head")
 def test_ports_between_nodes_are_open(node: Node, state: ClusterState) -> None:
     only_if(any(node.name in (link.source, link.target) for seen in state.seen.values() for link in seen.dialled))
     faults = state.closed.get(node.name, [])
     assert not faults, f"{'; '.join(faults)} (`nft list ruleset` here shows a firewall)"
 
 
+@pytest.mark.manages("munge")
 @pytest.mark.needs("munge")
 def test_credentials_of_munge_are_accepted_both_ways(node: Node, state: ClusterState) -> None:
     only_if(node.runs_slurm and node.name != state.first)
@@ -23,6 +27,7 @@ def test_credentials_of_munge_are_accepted_both_ways(node: Node, state: ClusterS
     assert not fault, fault
 
 
+@pytest.mark.manages("base")
 def test_the_user_slurm_has_the_controllers_number(node: Node, state: ClusterState) -> None:
     only_if(node.runs_slurm and node.name != state.first)
     if state.central.slurm is None:

@@ -8,6 +8,8 @@ from gpupool.compile.slurm.budgets import FILE, TOO_OLD, has_budgets
 from gpupool.compile.system.budgets import COMMAND
 from gpupool.verify.scope import only_if
 
+pytestmark = pytest.mark.manages("budgets")
+
 _OLD = TOO_OLD // 60  # minutes; the file is replaced every minute
 
 

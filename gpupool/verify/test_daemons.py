@@ -2,6 +2,8 @@
 
 from pathlib import PurePath
 
+import pytest
+
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system import images
 from gpupool.compile.units import timed, units
@@ -14,6 +16,7 @@ _LEAST_BYTES = 1 << 30
 
 
 def test_daemons_run(cluster: Cluster, node: Node, state: ClusterState) -> None:
+    only_if(units(cluster, node))
     states = state.of(node).units
     problems = [problem for unit in units(cluster, node) if (problem := states[unit].problem)]
     assert not problems, "; ".join(problems)
@@ -28,6 +31,7 @@ def test_services_of_timers_have_not_failed(cluster: Cluster, node: Node, state:
     assert not failed, "; ".join(failed.values())
 
 
+@pytest.mark.manages("controller", "database", "compute")
 def test_file_systems_of_daemons_have_space(node: Node, state: ClusterState) -> None:
     faults = {fault: path for path, space in state.of(node).spaces.items() if (fault := _full(space))}
     assert not faults, "; ".join(f"{path} is full: {fault} (remove files)" for fault, path in faults.items())

@@ -1,5 +1,6 @@
 """Users of the directory are known on nodes, if the inventory has a directory."""
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
@@ -11,6 +12,8 @@ from gpupool.unix import SYSTEMD_UIDS
 from gpupool.verify.asked import asked
 from gpupool.verify.scope import not_applicable, only_if
 from gpupool.verify.state import ClusterState
+
+pytestmark = pytest.mark.manages("directory")
 
 
 def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Host, state: ClusterState) -> None:

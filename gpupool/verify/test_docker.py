@@ -1,11 +1,14 @@
 """Docker answers with the inventory's settings."""
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.containers import docker_on
 from gpupool.compile.system.docker import GROUP, is_member
 from gpupool.verify.scope import not_applicable, only_if
+
+pytestmark = pytest.mark.manages("docker")
 
 
 def test_docker_runs_with_the_settings_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:

@@ -10,6 +10,8 @@ from gpupool.compile.stamp import stamps
 from gpupool.slurm.nodes import read
 from gpupool.verify.scope import not_applicable, only_if
 
+pytestmark = pytest.mark.manages("elastic")
+
 
 @pytest.mark.role("controller", "backup-controller")
 def test_elastic_nodes_can_be_switched(cluster: Cluster, node: Node, host: Host) -> None:

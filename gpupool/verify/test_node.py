@@ -4,6 +4,7 @@ import time
 from datetime import date
 from typing import NamedTuple
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
@@ -21,6 +22,8 @@ from gpupool.operations.overrides import sentence
 from gpupool.verify.asked import asked
 from gpupool.verify.looks import NodeLook
 
+pytestmark = pytest.mark.manages("base")
+
 
 def test_node_knows_its_own_name(node: Node, host: Host) -> None:
     # a name that is in no file of hosts has no long form
@@ -37,6 +40,7 @@ def test_node_resolves_the_names_of_all_others(cluster: Cluster, node: Node, hos
     assert not wrong, f"not found at the inventory's address: {', '.join(wrong)} (`gpupool apply` writes /etc/hosts)"
 
 
+@pytest.mark.manages("ssh")
 def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = [other.name for other in cluster.nodes.values() if other.managed and other.address]
     known = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
@@ -73,6 +77,7 @@ def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> Non
     assert not wrong, ", ".join(wrong)
 
 
+@pytest.mark.manages("people")
 def test_users_have_the_uids_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
     uids = {entry.name: entry.uid for entry in _passwd(host)}
     missing = [user.name for user in cluster.users.values() if user.name not in uids]
@@ -85,6 +90,7 @@ def test_users_have_the_uids_of_the_inventory(cluster: Cluster, node: Node, host
     assert not missing + other, "; ".join([*wrong, *other])
 
 
+@pytest.mark.manages("people")
 def test_removed_users_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
     """apply deletes no user: a user outside the inventory whose primary group is an account's could still log in."""
     ours = set(groups_for(cluster).values())
@@ -98,6 +104,7 @@ def test_removed_users_cannot_log_in(cluster: Cluster, node: Node, host: Host) -
     )
 
 
+@pytest.mark.manages("people")
 def test_removed_users_have_no_session(cluster: Cluster, node: Node, host: Host) -> None:
     """apply closes the accounts that gpupool had managed, and ends their processes outside of jobs."""
     departed = asked(host, Departed, users=[*cluster.users, *admins(cluster)], groups=[])
@@ -110,6 +117,7 @@ def test_removed_users_have_no_session(cluster: Cluster, node: Node, host: Host)
     assert not running, f"processes outside of jobs of removed users: {', '.join(running)} (`gpupool apply` ends them)"
 
 
+@pytest.mark.manages("people")
 def test_users_cannot_log_in_after_their_access_has_ended(cluster: Cluster, node: Node, host: Host) -> None:
     ended = [user.name for user in cluster.users.values() if user.ended_on(date.today())]
     lines = host.check_output("getent shadow").splitlines() if ended else []

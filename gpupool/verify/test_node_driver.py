@@ -10,6 +10,8 @@ from gpupool.verify.asked import asked
 from gpupool.verify.looks import NodeLook
 from gpupool.verify.scope import not_applicable, not_checked, only_if
 
+pytestmark = pytest.mark.manages("driver")
+
 
 def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, seen: NodeLook) -> None:
     only_if(node.has("compute") and node.devices)
@@ -22,6 +24,7 @@ def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, seen: Nod
     assert not faults, "; ".join(faults)
 
 
+@pytest.mark.manages("gpu")
 def test_device_files_of_gpus_exist(cluster: Cluster, node: Node, seen: NodeLook) -> None:
     only_if(seen.devices)
     missing = ", ".join(device.item for device in seen.devices if device.fault)

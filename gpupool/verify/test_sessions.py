@@ -1,9 +1,12 @@
 """Users' CPU shares on heads."""
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.verify.scope import not_applicable
+
+pytestmark = pytest.mark.manages("sessions")
 
 
 def test_users_have_their_share_of_cpus(cluster: Cluster, node: Node, host: Host) -> None:

@@ -1,5 +1,6 @@
 """Singularity starts, and users who build images have ranges of subordinate uids and gids."""
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
@@ -7,6 +8,8 @@ from gpupool.compile.containers import singularity_on
 from gpupool.compile.system.singularity import builders_for
 from gpupool.operations.subordinate import COUNT
 from gpupool.verify.scope import only_if
+
+pytestmark = pytest.mark.manages("singularity")
 
 
 def test_singularity_starts(cluster: Cluster, node: Node, host: Host) -> None:

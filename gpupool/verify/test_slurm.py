@@ -8,7 +8,10 @@ from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.verify.scope import not_checked, only_if
 
+pytestmark = pytest.mark.manages("slurm")
 
+
+@pytest.mark.manages("munge")
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
 @pytest.mark.needs("munge")
 def test_munge_credentials_are_good(node: Node, host: Host) -> None:
@@ -23,6 +26,7 @@ def test_slurmctld_answers(node: Node, host: Host, cluster: Cluster) -> None:
     assert "is UP" in ping.stdout, f"scontrol ping: {(ping.stdout or ping.stderr).strip()}"
 
 
+@pytest.mark.manages("accounts")
 @pytest.mark.role("database")
 @pytest.mark.needs("slurmctld", "slurmdbd")
 def test_removed_users_have_no_jobs(cluster: Cluster, node: Node, host: Host) -> None:
@@ -42,6 +46,7 @@ def test_removed_users_have_no_jobs(cluster: Cluster, node: Node, host: Host) ->
     assert not left, f"jobs of users who are not in the account: {', '.join(left)} (to end one: scancel JOB)"
 
 
+@pytest.mark.manages("compute")
 @pytest.mark.role("compute")
 @pytest.mark.needs("slurmctld", "slurmd")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
@@ -71,6 +76,7 @@ def _shown(node: Node, host: Host, fields: str) -> str:
     return sorted(lines)[0]
 
 
+@pytest.mark.manages("head")
 @pytest.mark.role("head")
 def test_head_runs_no_jobs(node: Node, host: Host) -> None:
     assert host.run("pgrep -x slurmd").rc != 0, "slurmd runs here"
@@ -85,6 +91,7 @@ def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, hos
     assert listed == wanted, f"missing: {missing}, unknown: {unknown}"
 
 
+@pytest.mark.manages("accounts")
 @pytest.mark.role("database")
 @pytest.mark.needs("slurmctld", "slurmdbd")
 def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:

@@ -15,6 +15,7 @@ from gpupool.verify.scope import not_applicable, only_if
 _GET = r"""exec 3<>"/dev/tcp/$0/80" && printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" "$0" >&3 && head -n 1 <&3"""
 
 
+@pytest.mark.manages("modules")
 def test_modules_can_be_loaded(cluster: Cluster, node: Node, host: Host) -> None:
     wrong = []
     modules = modules_for(cluster, node)
@@ -29,6 +30,7 @@ def test_modules_can_be_loaded(cluster: Cluster, node: Node, host: Host) -> None
     assert not wrong, f"modules without what they provide: {'; '.join(wrong)}"
 
 
+@pytest.mark.manages("conda")
 def test_conda_runs(cluster: Cluster, node: Node, host: Host) -> None:
     installer = installer_for(cluster, node)
     if installer is None:
@@ -37,6 +39,7 @@ def test_conda_runs(cluster: Cluster, node: Node, host: Host) -> None:
     assert done.rc == 0, done.stderr.strip()
 
 
+@pytest.mark.manages("web")
 @pytest.mark.role("web")
 def test_pages_are_served(cluster: Cluster, node: Node, host: Host) -> None:
     only_if(serves(cluster, node))

@@ -2,6 +2,7 @@
 
 import shlex
 
+import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
@@ -10,6 +11,8 @@ from gpupool.compile.system.storage import links_for, mount_point_of, theirs_for
 from gpupool.facts.mounts import mount_of
 from gpupool.verify.looks import NodeLook
 from gpupool.verify.scope import not_checked, only_if
+
+pytestmark = pytest.mark.manages("storage")
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths in one command
@@ -58,6 +61,7 @@ def test_links_have_their_targets(cluster: Cluster, node: Node, host: Host) -> N
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
+@pytest.mark.manages("spaces")
 def test_spaces_have_their_owner_and_mode(cluster: Cluster, node: Node, host: Host, seen: NodeLook) -> None:
     tops = tops_for(cluster, node)
     only_if(tops)
@@ -67,6 +71,7 @@ def test_spaces_have_their_owner_and_mode(cluster: Cluster, node: Node, host: Ho
     assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
 
 
+@pytest.mark.manages("spaces")
 def test_homes_belong_to_their_users(cluster: Cluster, node: Node, host: Host, seen: NodeLook) -> None:
     wanted = {folder.path: str(folder.uid) for folder in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export

@@ -7,6 +7,8 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.tools import BIN, shares_queue
 from gpupool.verify.scope import only_if
 
+pytestmark = pytest.mark.manages("tools")
+
 
 @pytest.mark.needs("slurmctld")
 def test_users_can_ask_for_the_queue(cluster: Cluster, node: Node, host: Host) -> None:

@@ -24,6 +24,7 @@ from gpupool.cluster.checks import (
     jobs,
     least,
     limits,
+    managed,
     members,
     modules,
     names,
@@ -104,6 +105,7 @@ _OTHERS = (
     singularity,
     jobs,
     elastic,
+    managed,
     backup,
     release,
 )

@@ -21,6 +21,7 @@ from gpupool.cluster.schema.base import (
     Word,
     spelt,
 )
+from gpupool.cluster.schema.managed import Manage
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.cluster.units import Duration, Size, SlurmMemory
@@ -77,6 +78,13 @@ class ClusterEntry(SourcedEntry):
     network: Word = Field(description="The network of all node addresses, such as 10.66.0.0/16.")
     timezone: Word = Field("Etc/UTC", description="Time zone of all nodes, such as Europe/Berlin.")
     guide: Word | None = Field(None, description="The user guide that `src` refers to.")
+    manage: Manage | None = Field(
+        None,
+        description=(
+            "The roles that gpupool manages; it leaves all others alone on every node: it neither runs, plans, "
+            "verifies nor removes them. Default: all."
+        ),
+    )
     totals: Totals | None = Field(None, description="Totals over all compute nodes, to find typing errors.")
 
 
@@ -264,6 +272,9 @@ class NodeEntry(SourcedEntry):
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     distribution: NodeSystem | None = Field(
         None, description="The node's distribution; default: that of its hardware, or software.distribution."
+    )
+    manage: Manage | None = Field(
+        None, description="The roles that gpupool manages on this node; default: those of `cluster.manage`."
     )
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
     model: Word | None = Field(None, description="The machine's model, for people.")

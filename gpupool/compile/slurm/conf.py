@@ -11,7 +11,7 @@ from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
 from gpupool.compile.slurm.hardware import cores, cpu_words, disk_path, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
-from gpupool.compile.slurm.names import SPOOL
+from gpupool.compile.slurm.names import PROGRAMS, SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
@@ -91,11 +91,18 @@ def slurm_conf(cluster: Cluster) -> str:
         sleep=elastic.parameters(cluster),
         reboot_seconds=elastic.REBOOT_SECONDS,
         private_data=_private_data(cluster),
-        programs={**jobs.parameters(cluster), **health.parameters(cluster)},
+        programs=dict(_programs(cluster)),
         docker=any(docker_on(cluster, node) for node in compute),
         parameters=pairs(cluster.slurm.parameters),
     )
     return merged(text, cluster.slurm.parameters)
+
+
+def _programs(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yield the keys of programs, without those that no role puts: slurmd drains a node whose prolog is missing."""
+    for role, keys in (("jobs", jobs.parameters(cluster)), ("health", health.parameters(cluster))):
+        put = all(node.manages(role) for node in cluster.having("compute"))
+        yield from ((key, value) for key, value in keys.items() if put or not value.startswith(f"{PROGRAMS}/"))
 
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:

@@ -36,68 +36,82 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 def docker_for(cluster: Cluster, node: Node) -> list[str]:
     """Return the names of the packages that the role docker installs, sorted."""
-    return sorted(docker.packages(cluster, node).difference(base_for(cluster, node)))
+    wanted = docker.packages(cluster, node) if node.manages("docker") else set()
+    return sorted(wanted.difference(base_for(cluster, node)))
 
 
 def singularity_for(cluster: Cluster, node: Node) -> list[str]:
     """Return the names of the packages that the role singularity installs from repositories, sorted."""
-    return sorted(singularity.packages(cluster, node).difference(base_for(cluster, node)))
+    wanted = singularity.packages(cluster, node) if node.manages("singularity") else set()
+    return sorted(wanted.difference(base_for(cluster, node)))
 
 
 def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return the names of the packages that are installed before all other roles, sorted."""
+    """Return the names of the packages that the role base installs before all other roles, sorted."""
+    if not node.manages("base"):
+        return ()
     return tuple(sorted({*node.system.names(*_purposes(cluster, node)), *_added(cluster, node)}))
 
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:
     """Yield the purposes of a node's packages, in any order; some more than once."""
     yield from ("base", "time")
-    if node.runs_slurm:
+    if node.runs_slurm and node.manages("munge", "controller", "database", "compute", "head"):
         yield from ("munge", "slurm commands")
-    if node.has("database"):
+    if node.has("database") and node.manages("database"):
         yield "slurmdbd"
-    if node.has("controller", "backup-controller"):
-        yield "slurmctld"
-        if arbiter.settings(cluster):
-            yield "python"
-        if elastic.sleepers(cluster):
-            yield from ("python", "cloud")
-    if node.has("compute"):
+    if node.has("controller", "backup-controller") and node.manages("controller"):
+        yield from _of_controller(cluster)
+    if node.has("compute") and node.manages("compute"):
         yield from ("python", "slurmd")
-    if logins.entry(cluster, node) == "job":
+    if logins.entry(cluster, node) == "job" and node.manages("ssh"):
         yield "logins with a job"
-    if node.has("head") and has(cluster.slurm.version, "sackd"):
+    if node.has("head") and has(cluster.slurm.version, "sackd") and node.manages("head"):
         yield "sackd"
-    if has_check(cluster, node):
+    if has_check(cluster, node) and node.manages("driver"):
         yield from ("devices", "python")
     yield from _for_storage(cluster, node)
-    if cluster.policies.head_nodes and node.has("head"):
+    yield from _for_users(cluster, node)
+    if conda.installer_for(cluster, node) and node.manages("conda"):
+        yield "download"
+    if modules.modules_for(cluster, node) is not None and node.manages("modules"):
+        yield "modules"
+    if web.serves(cluster, node) and node.manages("web"):
+        yield "web"
+
+
+def _of_controller(cluster: Cluster) -> Iterator[Purpose]:
+    yield "slurmctld"
+    if arbiter.settings(cluster):
+        yield "python"
+    if elastic.sleepers(cluster):
+        yield from ("python", "cloud")
+
+
+def _for_users(cluster: Cluster, node: Node) -> Iterator[Purpose]:
+    if cluster.policies.head_nodes and node.has("head") and node.manages("sessions"):
         yield "sessions"
-    if cluster.directory:
+    if cluster.directory and node.manages("directory"):
         yield "directory"
-    own = [file.path for file in tools.files(cluster, node)]
+    own = [file.path for file in tools.files(cluster, node)] if node.manages("tools") else []
     if (
-        jobs_for(cluster, node).intervals
-        or backup.kinds(cluster, node)
+        (node.manages("usage") and jobs_for(cluster, node).intervals)
+        or (node.manages("backup") and backup.kinds(cluster, node))
         or tools.SETTINGS in own
-        or reaper.kinds(cluster, node)
+        or (node.manages("reaper") and reaper.kinds(cluster, node))
     ):
         yield "python"
     if node.has("head") and any(path.startswith(f"{manual.FOLDER}/") for path in own):
         yield "manual"
-    if conda.installer_for(cluster, node):
-        yield "download"
-    if modules.modules_for(cluster, node) is not None:
-        yield "modules"
-    if web.serves(cluster, node):
-        yield "web"
 
 
 def _for_storage(cluster: Cluster, node: Node) -> Iterator[Purpose]:
-    if any(mount.fstype in ("nfs", "nfs4") for mount in mounts_for(cluster, node)):
+    if node.manages("storage") and any(mount.fstype in ("nfs", "nfs4") for mount in mounts_for(cluster, node)):
         yield "nfs client"
-    if any(top.groups for top in tops_for(cluster, node)):
+    if node.manages("spaces") and any(top.groups for top in tops_for(cluster, node)):
         yield "acl"
+    if not node.manages("fileserver"):
+        return
     if exports_for(cluster, node):
         yield "nfs server"
     if pools_for(cluster, node):
