@@ -1,8 +1,8 @@
 """Roles: each is a module with the steps for one purpose of a node. A step gets (cluster, node) and calls operations.
 
 Each role has `applies`, which returns whether a node has the role. The deploy calls the steps on every node; the
-decorator `where` limits a step to some nodes, and to those where the inventory's `manage` has the role; `apart` keeps
-its failure from the other roles.
+decorator `where` limits a step to some nodes, and to nodes where `manage` has the role; `apart` keeps its failure from
+the other roles.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ Step = Callable[[Cluster, Node], None]
 def where(applies: Applies, *roles: str) -> Callable[[Step], Step]:
     """Return a decorator that skips a step on nodes to which it does not apply, or where its role is not managed.
 
-    `roles` are those that the step is for, if it is not for its own module's role: one of them must be managed. A step
-    of a module that is no role, such as one in a deploy of the site's own, runs wherever it applies.
+    `roles` replace the role of the step's module: one of them must be managed. A step of a module outside of the roles,
+    as in a deploy of the site's own, runs wherever it applies.
     """
 
     def decorated(step: Step) -> Step:

@@ -79,6 +79,6 @@ def test_without_the_controllers_role_slurmctld_reads_its_files_but_is_never_sta
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
-    monkeypatch.setattr(slurm_daemon, "running", lambda **words: asked.append((words["unit"], words["ours"])))
+    monkeypatch.setattr(slurm_daemon, "running", lambda **given: asked.append((given["unit"], given["ours"])))
     applied(managing(load(SMALL), on_all("slurm")))
     assert asked == [("slurmctld", False)]

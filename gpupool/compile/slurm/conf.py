@@ -99,7 +99,7 @@ def slurm_conf(cluster: Cluster) -> str:
 
 
 def _programs(cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield the keys of programs, without those that no role puts: slurmd drains a node whose prolog is missing."""
+    """Yield the keys of programs, without programs that no role puts: slurmd drains a node whose prolog is missing."""
     for role, keys in (("jobs", jobs.parameters(cluster)), ("health", health.parameters(cluster))):
         put = all(node.manages(role) for node in cluster.having("compute"))
         yield from ((key, value) for key, value in keys.items() if put or not value.startswith(f"{PROGRAMS}/"))

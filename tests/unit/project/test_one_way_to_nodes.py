@@ -16,6 +16,9 @@ def started(inside: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the programs with which command lines in a module begin."""
     for node in inside:
         words = node.elts if isinstance(node, ast.List | ast.Tuple) else node.args if isinstance(node, ast.Call) else []
+        # `manages("ssh")` asks for a role
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "manages":
+            continue
         first = words[0] if words else None
         if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value:
             yield first.value.split()[0] if first.value.split() else ""
@@ -36,4 +39,5 @@ def test_each_form_of_a_command_line_is_found() -> None:
     assert starts_ssh("subprocess.run(['ssh', node])")
     assert starts_ssh("command = ('ssh-keyscan', *words)")
     assert starts_ssh("os.system('ssh node true')")
+    assert not starts_ssh("node.manages('ssh')")
     assert not starts_ssh("subprocess.run(['ssh-keygen', '-F', name])")
