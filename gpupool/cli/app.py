@@ -19,7 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "explain": "Show the effective settings of a node, partition, account, user or QoS, with the inventory line that "
     "sets each.",
     "render": "Print all files that gpupool would write, Slurm's first, and the accounting entities.",
-    "plan": "Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node "
+    "plan": "Show what apply would change, with diffs and effects; change nothing. Exit code 3: changes, 1: a node "
     "failed.",
     "apply": "Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node "
     "failed.",

@@ -17,6 +17,8 @@ _ORDER = tuple(_STYLE)
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
     """Report every problem in an inventory. Exit code 2 if it has errors.
 
+    Only files are read, with those of its folder `rehearsal`; no node is contacted.
+
     Examples:
       gpupool check my-site
       gpupool check my-site --with new-lab.yml

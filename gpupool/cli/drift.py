@@ -30,6 +30,8 @@ def command(
 ) -> None:
     """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.
 
+    Each difference has the inventory's value, the file's on the node, and the live one in Slurm, systemd or the kernel.
+
     Examples:
       gpupool drift my-site
       gpupool drift my-site --limit a40-01 --json

@@ -28,7 +28,7 @@ def command(
     log: Log = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed.
+    """Show what apply would change, with diffs and effects; change nothing. Exit code 3: changes, 1: a node failed.
 
     Examples:
       gpupool plan my-site

@@ -36,6 +36,9 @@ def command(
 ) -> None:
     """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.
 
+    A promise is what the inventory grants, such as a lab's GPUs when others borrow them. The twin runs in Docker on
+    this machine; the cluster itself is not contacted.
+
     Examples:
       gpupool rehearse my-site --report report
       gpupool rehearse my-site --list

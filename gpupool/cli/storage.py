@@ -37,6 +37,8 @@ def report(
 ) -> None:
     """List large directories, largest first. Exit code 1 if the reports of a server cannot be read.
 
+    The sizes are those of the last regular count on the fileservers, disk-usage.txt; nothing is measured now.
+
     Examples:
       gpupool storage report my-site --over 10T
     """

@@ -31,6 +31,8 @@ def command(
 ) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.
 
+    Ask systemd, Slurm, munge, ports, mounts, GPUs and logins whether they work; `plan` and `drift` compare values.
+
     Examples:
       gpupool verify my-site
       gpupool verify my-site --limit @compute
