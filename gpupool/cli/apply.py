@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed.
 
-    Without --yes, show the plan and ask first. If a node refuses a change, as one that would end jobs, change no node.
+    Without --yes, show the plan and ask first. If a node refuses a change, for example to end jobs, change no node.
 
     Examples:
       gpupool apply my-site
