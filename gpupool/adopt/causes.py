@@ -1,11 +1,9 @@
 """Why a value of gpupool's slurm.conf differs from the cluster's: one cause for each key."""
 
 from gpupool.slurm.keys.tables import keys
-from gpupool.slurm.releases import number
+from gpupool.slurm.releases import VALUES_BEFORE, within
 
 _REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingstorageloc", "sallocdefaultcommand"))
-#: Values with the first release without them: CHANGELOG/slurm-23.11.md.
-_REMOVED_VALUES = {"select/cons_res": "23.11"}
 # docs/adopt.md explains each group
 _SETTINGS = {
     "cgroups": ("proctracktype", "taskplugin"),
@@ -85,7 +83,7 @@ def spelt(section: str, key: str) -> str:
 
 def cause(section: str, key: str, release: str, was: str = "") -> str:
     """Return the cause of a difference; `section` is settings, node or partition, the key in lower case."""
-    if was.lower() in _REMOVED_VALUES and number(release) >= number(_REMOVED_VALUES[was.lower()]):
+    if not within(release, "", VALUES_BEFORE.get(was.lower(), "")):
         return "removed by Slurm"
     if section == "settings":
         known = keys("slurm_conf").get(key)

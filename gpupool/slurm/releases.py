@@ -73,6 +73,9 @@ SINCE: Mapping[Ability, str] = {
     "NamespaceType": "25.11",
 }
 
+#: Values of slurm.conf with the first release without them. CHANGELOG/slurm-23.11.md
+VALUES_BEFORE: Mapping[str, str] = {"select/cons_res": "23.11"}
+
 
 def number(release: str) -> tuple[int, int]:
     """Return year and month of a release, for comparisons; ValueError if it has another form."""
