@@ -14,7 +14,8 @@ from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 
 PAGE = Path(__file__).parents[3] / "docs" / "adopt.md"
-CONF, PRINTED, NODES = re.findall(r"```(?:text|yaml)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLE = PAGE.read_text(encoding="utf-8").partition("\n## The inventory")[0]
+CONF, PRINTED, NODES = re.findall(r"```(?:text|yaml)\n(.*?)```", EXAMPLE, re.DOTALL)
 Run = Callable[..., Any]
 
 
