@@ -54,23 +54,27 @@ function rules.replaced(job, all, partitions)
 end
 
 -- Where a limit counts minutes, Slurm gives a job without --time all minutes of the limit, and refuses it where its
--- partition is shorter. So the job gets the shortest time of its partitions and of its QoS, else of its account.
+-- partition is shorter. So the job gets the shortest time of its partitions and of its QoS, else of its account. The
+-- same if all its partitions are shorter than its QoS.
 function rules.time(job, all, partitions)
   if given(all.time_limit) then
     return
   end
   local account, timed, walls = request.account(all), site.timed, site.walls or {}
-  local counted, of_partitions, of_qos = timed.accounts[account], math.huge, math.huge
+  local counted, longer, longest = timed.accounts[account], false, 0
+  local of_partitions, of_qos = math.huge, math.huge
   for name in request.names(request.qos(all)) do
-    counted = counted or timed.qos[name]
+    counted, longer = counted or timed.qos[name], longer or timed.longer[name]
     of_qos = math.min(of_qos, walls[name] or math.huge)
   end
   for name in request.names(request.partitions(all, partitions)) do
     if partitions[name] then
       counted = counted or timed.partitions[name]
-      of_partitions = math.min(of_partitions, request.default_time(name, partitions[name]))
+      local time = request.default_time(name, partitions[name])
+      of_partitions, longest = math.min(of_partitions, time), math.max(longest, time)
     end
   end
+  counted = counted or longer and longest < of_qos
   local most = math.min(of_partitions, of_qos < math.huge and of_qos or timed.walls[account] or math.huge)
   -- Slurm writes 2^32 - 1 for a partition without a time limit
   if counted and most < 4294967295 then

@@ -28,6 +28,7 @@ NOTHING = {
     "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
     "kind: lab, gid: 5001, contributed_gpus: 10": "kind: group, gid: 5001",
     "kind: lab, gid: 5002, contributed_gpus: 6": "kind: group, gid: 5002",
+    **dict.fromkeys(("{max_wall: 2d}", "{max_wall: 7d}"), "{}"),
 }
 
 
@@ -62,8 +63,8 @@ def test_each_rule_works_alone(
     text = job_submit_lua(cluster) or ""
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
-    # four come with GPUs of labs and preemptable partitions, two with every plugin
-    always = ("refuse_fatal", "refuse_repeated", "preemptable_partitions", "claimed", "sizes", "no_mail")
+    # four come with GPUs of labs and preemptable partitions, one with long QoS, two with every plugin
+    always = ("refuse_fatal", "refuse_repeated", "preemptable_partitions", "claimed", "timed", "sizes", "no_mail")
     assert sorted(alone.rules) == sorted([*rules.split(), *always])
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
         assert alone.submit(**fields).logged == alone.modify(fields, {"account": "red"}).logged == []

@@ -60,6 +60,19 @@ def test_accounts_without_limits_in_minutes_are_not_changed(minutes: Plugin) -> 
     assert minutes.submit(account="overcap", partition="overcap").set == {}
 
 
+def test_a_job_with_a_qos_longer_than_its_partition_gets_the_partitions_time(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Slurm gives it the wall of the QoS, and refuses it: `-p debug --qos=long`."""
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("longer"), NONE))
+    assert text is not None
+    longer = Plugin(text, partitions={**PARTITIONS})
+    assert longer.submit(partition="debug", qos="short").set == {"time_limit": 240}
+    assert longer.submit(partition="debug", qos="short", time_limit=300).set == {}
+    assert longer.submit(partition="debug").set == {}
+    assert longer.submit(partition="debug,long", qos="short").set == {}, "Slurm's time of the QoS fits one of them"
+
+
 def test_a_partition_without_a_maximum_time_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("endless")
     text = job_submit_lua(pool(folder, NONE, instead=with_limits(red="{group_minutes: {gpu: 90000}}")))
@@ -93,7 +106,8 @@ def test_a_budget_keeps_the_shorter_time_limit_of_a_qos(tmp_path_factory: pytest
         assert asked.submit(account=account, partition="long", qos="short").set == {"time_limit": 2880}
 
 
-def test_without_limits_in_minutes_slurm_sets_the_time(tmp_path_factory: pytest.TempPathFactory) -> None:
-    text = job_submit_lua(pool(tmp_path_factory.mktemp("none"), NONE))
+def test_without_limits_in_minutes_and_long_qos_slurm_sets_the_time(tmp_path_factory: pytest.TempPathFactory) -> None:
+    instead = dict.fromkeys(("{max_wall: 2d}", "{max_wall: 7d}"), "{}")
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("none"), NONE, instead=instead))
     assert text is not None
     assert "timed" not in Plugin(text).rules

@@ -32,6 +32,13 @@ local site = {
       ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"
     }
   },
+  timed = {
+    ["accounts"] = {},
+    ["qos"] = {},
+    ["partitions"] = {},
+    ["longer"] = { ["short"] = true, ["long"] = true },
+    ["walls"] = {}
+  },
   memory_per_gpu = { [""] = 30720 },
   memory_per_cpu = 1024,
   most_memory = { ["GPU"] = { [""] = 45056 }, ["CPU"] = { [""] = 4096 } },
