@@ -30,6 +30,7 @@ _OF_THE_PLACE = re.compile(
     r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
     r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"
     r"|only compatible with jobacct_gather/linux"  # a twin gathers no accounting
+    r"|HealthCheckTimeout 0 invalid"  # 26.05 takes its default of 60 s instead
 )
 _BEGIN = """chmod 755 /var/spool/slurmd; mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
 head -c 1024 /dev/urandom > /etc/munge/munge.key; chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
