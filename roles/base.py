@@ -4,10 +4,11 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.managed import ROLES
 from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP
+from gpupool.compile.system import clock
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.names import links
-from gpupool.compile.system.packages import base_for, packages_for, versions_for
+from gpupool.compile.system.packages import base_for, kept_for, packages_for, slurm_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import daemon_trials, files, masters, names, overrides, packages, service, slurm, system
@@ -44,12 +45,18 @@ def install(cluster: Cluster, node: Node) -> None:
 
     The packages of docker and singularity are installed by those roles, which fail alone.
     """
-    versions = versions_for(cluster, node)
-    packages.installed(name="Packages", packages=list(base_for(cluster, node)), versions=versions)
+    packages.installed(
+        name="Packages",
+        packages=list(base_for(cluster, node)),
+        versions=versions_for(cluster, node),
+        slurm=slurm_for(cluster, node),
+        kept=kept_for(cluster, node),
+        settled=not files_of(cluster, node, "repositories"),
+    )
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
-        service.running(name="Time", unit=node.system.units["time"])
+        service.running(name="Time", unit=clock.unit(cluster, node))
 
 
 @where(everywhere)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
+from gpupool.compile.system import clock
 from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.compile.system.directory import SETTINGS as SSSD_CONF
 from gpupool.compile.system.driver import DEVICES_UNIT, FABRIC, driver_for, has_nvswitch
@@ -28,12 +29,11 @@ def timed(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def _units(cluster: Cluster, node: Node) -> Iterator[str]:
-    names = node.system.units
     if node.manages("ssh"):
-        yield f"{names['ssh']}.service"
+        yield f"{node.system.units['ssh']}.service"
     if node.manages("base") and not cluster.drivers.contained(node.name):
         # a container uses the clock of its host
-        yield f"{names['time']}.service"
+        yield f"{clock.unit(cluster, node)}.service"
     if has_nvswitch(node) and driver_for(cluster, node) and node.manages("driver"):
         yield FABRIC
     paths = [file.path for file in files_for(cluster, node)]

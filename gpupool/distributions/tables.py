@@ -11,11 +11,11 @@ from gpupool.tables import Version, read, version
 #: The purposes for which gpupool installs packages.
 Purpose = Literal[
     "base",
-    "time",
     "munge",
     "slurm commands",
     "slurmctld",
     "slurmd",
+    "database",
     "slurmdbd",
     "sackd",
     "logins with a job",
@@ -56,9 +56,10 @@ class Distribution:
     inventories, such as debian-13. `proved`: gpupool is known to have run on it. `os_release` are ID and
     VERSION_CODENAME in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd`
     are the versions of these programs. `packages` has the names of packages by purpose, `by_architecture` other names
-    on other processors than x86_64. Packages for the purposes in `without` come from elsewhere. `units` are systemd's
-    units by service, without `.service`. `origin` is the field of that name in the distribution's archives,
-    `components` are their components beside main.
+    on other processors than x86_64. Packages for the purposes in `without` come from elsewhere. `clocks` are the
+    packages that keep the time, with their units. `schedmd` are SchedMD's packages of Slurm, which cannot be beside the
+    distribution's. `units` are systemd's units by service, without `.service`. `origin` is the field of that name in
+    the distribution's archives, `components` are their components beside main.
     """
 
     key: str
@@ -71,6 +72,8 @@ class Distribution:
     openssh: Version
     sssd: Version
     packages: Mapping[Purpose, tuple[str, ...]]
+    clocks: Mapping[str, str]
+    schedmd: tuple[str, ...]
     units: Mapping[Service, str]
     origin: str
     components: tuple[str, ...]
@@ -149,6 +152,8 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             version(row["openssh"]),
             version(row["sssd"]),
             {purpose: tuple(packages[purpose]) for purpose in PURPOSES},
+            table["clocks"],
+            tuple(table["schedmd"]),
             {service: units[service] for service in SERVICES},
             table["origin"],
             tuple(table["components"]),

@@ -1,7 +1,7 @@
 """The packages of a node, and the packages that apt would remove to install what is missing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
@@ -22,12 +22,14 @@ class Installation(Shown):
     """The installed packages, and the packages that apt would remove to install the missing packages.
 
     `removed` has the wanted packages that need each removal, "" if only all together do. `untried`: apt's reason if it
-    cannot install the packages with its present lists, "" otherwise.
+    cannot install the packages with its present lists, "" otherwise; then `removed` has what its lists and the
+    installed packages' own conflicts show. `coming` are the versions of the missing packages that apt would install.
     """
 
     now: PackageState
     removed: Mapping[str, str]
     untried: str = ""
+    coming: Mapping[str, str] = field(default_factory=dict)
 
 
 class Installations(Fact[Installation]):
@@ -45,4 +47,5 @@ class Installations(Fact[Installation]):
             read_packages(lines),
             removed={row[1]: row[2] for row in rows if row[0] == "gone"},
             untried=next((row[1] for row in rows if row[0] == "untried"), ""),
+            coming={row[1]: row[2] for row in rows if row[0] == "coming"},
         )

@@ -40,6 +40,18 @@ get() { # tries the present lists first; if they are not enough, those of all so
   name_removals $older -- "$@"
   say 'apt-get install'
 }
+candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([^(]*\)$/\1/p'; } # "" if apt's lists have none
+only() { # release of Slurm, rest of the message, package...: refuses if apt would install another release of one
+  release=$1 message=$2; shift 2
+  for each in "$@"; do
+    [ -n "$(candidate "$each")" ] || { update || :; break; }
+  done
+  for each in "$@"; do
+    version=$(candidate "$each")
+    case ${version#*:} in '' | "$release" | "$release"[!0-9]*) continue;; esac
+    printf '%s\n' "$refused" "apt would install $each $version, $message" >&2; exit 1
+  done
+}
 from_file() { apt install --no-install-recommends --no-remove --allow-downgrades -- "$file"; } # there may be a newer one
 fetch() { # package, address, sha256 of the file, folder of notes
   dir=$(mktemp -d); chmod 755 "$dir"; file=$dir/$1.deb

@@ -19,10 +19,11 @@ pytestmark = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs Debi
 
 #: Name and further fields of each package: `timesyncd` cannot be beside `chrony`, as on Debian.
 ARCHIVE = {
-    "chrony": "Provides: time-daemon\nConflicts: time-daemon",
+    "chrony": "Provides: time-daemon\nConflicts: time-daemon, clock-of-old, other-clock",
     "timesyncd": "Provides: time-daemon\nConflicts: time-daemon",
     "clock-tools": "Depends: timesyncd",
     "cowsay": "",
+    "slurmd": "Version: 1:23.11.4-2",
 }
 
 
@@ -63,7 +64,8 @@ class Node:
     def _build(self, name: str, fields: str) -> str:
         tree, file = self.folder / "build" / name, self.folder / "archive" / f"{name}.deb"
         (tree / "DEBIAN").mkdir(parents=True)
-        control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: a test\nDescription: {name}\n{fields}"
+        version = "" if "Version: " in fields else "Version: 1\n"
+        control = f"Package: {name}\n{version}Architecture: all\nMaintainer: a test\nDescription: {name}\n{fields}"
         (tree / "DEBIAN/control").write_text(f"{control.strip()}\n")
         subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, file], check=True, capture_output=True)
         deb = file.read_bytes()
@@ -101,14 +103,30 @@ def node(tmp_path: Path) -> Node:
 def test_a_plan_names_what_apt_would_remove_and_the_package_that_needs_it(node: Node) -> None:
     node.update()
     chrony = PackageState({"chrony": "1"})
-    assert node.installation("cowsay", "chrony") == Installation(chrony, {})
-    removed = {"chrony": "clock-tools, timesyncd"}
-    assert node.installation("cowsay", "chrony", "clock-tools", "timesyncd") == Installation(chrony, removed)
+    assert node.installation("cowsay", "chrony") == Installation(chrony, {}, coming={"cowsay": "1"})
+    removed, coming = {"chrony": "clock-tools, timesyncd"}, dict.fromkeys(["cowsay", "clock-tools", "timesyncd"], "1")
+    found = node.installation("cowsay", "chrony", "clock-tools", "timesyncd")
+    assert found == Installation(chrony, removed, coming=coming)
+
+
+def test_a_package_that_apt_does_not_have_yet_hides_no_removal(node: Node) -> None:
+    """A vendor's repository is put on the node later; what apt knows already shows the removal before any change."""
+    node.update()
+    found = node.installation("cowsay", "clock-tools", "of-a-vendor")
+    assert (found.removed, found.untried) == ({"chrony": "clock-tools"}, "E: Unable to locate package of-a-vendor")
+    assert found.coming == {"cowsay": "1", "clock-tools": "1"}
+
+
+def test_without_lists_an_installed_package_names_its_conflicts(node: Node) -> None:
+    found = node.installation("cowsay", "clock-of-old", "other-clock")
+    assert found.removed == {"chrony": "clock-of-old, other-clock"}
+    assert node.installation("cowsay").removed == {}
 
 
 def test_a_plan_asks_for_versions(node: Node) -> None:
     node.update()
-    assert node.installation("cowsay", versions={"cowsay": "1"}) == Installation(PackageState({}), {})
+    found = node.installation("cowsay", versions={"cowsay": "1"})
+    assert found == Installation(PackageState({}), {}, coming={"cowsay": "1"})
     unknown = "E: Version '2' for 'cowsay' was not found"
     assert node.installation("cowsay", versions={"cowsay": "2"}).untried == unknown
     assert node.installation("timesyncd", versions={"timesyncd": "1"}).removed == {"chrony": "timesyncd=1"}
@@ -136,3 +154,21 @@ def test_other_packages_are_installed(node: Node) -> None:
     ran = node.get("cowsay")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert node.installed() == {"chrony", "cowsay"}
+
+
+@pytest.mark.parametrize("first", [(), ("update",)])
+def test_another_release_of_slurm_is_not_installed(node: Node, first: Sequence[str]) -> None:
+    """Also if only new lists show it."""
+    if not first:
+        node.update()
+    ran = node.get("slurmd", first=[*first, "only 24.11 'but …' slurmd"])
+    assert (ran.returncode, read(ran.stderr.splitlines())) == (1, REFUSED)
+    assert ran.stderr.splitlines()[-1] == "apt would install slurmd 1:23.11.4-2, but …"
+    assert node.installed() == {"chrony"}
+
+
+@pytest.mark.parametrize("release", ["23.11", "23.11.4"])
+def test_the_wanted_release_of_slurm_is_installed(node: Node, release: str) -> None:
+    ran = node.get("slurmd", first=["update", f"only {release} 'but …' slurmd unknown"])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert node.installed() == {"chrony", "slurmd"}

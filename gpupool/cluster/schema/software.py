@@ -220,6 +220,9 @@ class Software(SourcedEntry):
     debian: Literal["bookworm", "trixie", "sid"] | None = Field(
         None, description="The former name of `distribution`.", json_schema_extra={"deprecated": True}
     )
+    clock: Literal["systemd-timesyncd", "chrony", "ntpsec"] | None = Field(
+        None, description="The package that keeps the nodes' time; default: the distribution's. Its settings are yours."
+    )
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict,
         description="Debian packages by role, `all` for every node; name=version pins a version.",

@@ -10,6 +10,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
     backup,
+    clock,
     conda,
     docker,
     manual,
@@ -27,6 +28,13 @@ from gpupool.compile.system.usage import jobs_for
 from gpupool.compile.system.zfs import pools_for
 from gpupool.distributions.tables import Purpose
 from gpupool.slurm.releases import has
+
+#: The key that keeps SchedMD's packages of Slurm on a node.
+_FOREIGN = "managed: false at the node: gpupool works with the distribution's packages of Slurm"
+#: The purposes of Slurm's packages, which have one release on all nodes.
+_SLURM: frozenset[Purpose] = frozenset(
+    {"slurm commands", "slurmctld", "slurmd", "slurmdbd", "sackd", "logins with a job"}
+)
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
@@ -50,16 +58,28 @@ def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Return the names of the packages that the role base installs before all other roles, sorted."""
     if not node.manages("base"):
         return ()
-    return tuple(sorted({*node.system.names(*_purposes(cluster, node)), *_added(cluster, node)}))
+    needed = node.system.names(*_purposes(cluster, node))
+    return tuple(sorted({*needed, clock.clock(cluster, node), *_added(cluster, node)}))
+
+
+def slurm_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return the names of a node's packages of Slurm, each with the release that it must have."""
+    own = node.system.names(*(purpose for purpose in _purposes(cluster, node) if purpose in _SLURM))
+    return dict.fromkeys(sorted(own), cluster.slurm.version)
+
+
+def kept_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return packages that cannot be beside those of a node, each with the key of the inventory that keeps it."""
+    return {**clock.others(cluster, node), **dict.fromkeys(node.system.schedmd, _FOREIGN)}
 
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:
     """Yield the purposes of a node's packages, in any order; some more than once."""
-    yield from ("base", "time")
+    yield "base"
     if node.runs_slurm and node.manages("munge", "controller", "database", "compute", "head"):
         yield from ("munge", "slurm commands")
     if node.has("database") and node.manages("database"):
-        yield "slurmdbd"
+        yield from ("database", "slurmdbd")
     if node.has("controller", "backup-controller") and node.manages("controller"):
         yield from _of_controller(cluster)
     if node.has("compute") and node.manages("compute"):

@@ -76,7 +76,6 @@ def test_dgx_os_is_ubuntu_with_another_kernel() -> None:
 
 def test_the_clock_of_ubuntu_is_chrony_since_26_04() -> None:
     assert [distribution(name).units["time"] for name in ("noble", "resolute")] == ["systemd-timesyncd", "chrony"]
-    assert distribution("resolute").names("time") == {"chrony"}
 
 
 def test_only_proved_distributions_are_images_of_slurm() -> None:

@@ -1,0 +1,33 @@
+"""The service that keeps the time: the distribution's, or the site's."""
+
+from dataclasses import replace
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.packages import base_for, kept_for, slurm_for
+from gpupool.compile.units import units
+
+
+def test_by_default_the_clock_is_the_distributions(skynet: Cluster) -> None:
+    node = skynet.controllers[0]
+    assert "systemd-timesyncd" in base_for(skynet, node)
+    assert "systemd-timesyncd.service" in units(skynet, node)
+    assert kept_for(skynet, node)["chrony"] == "software.clock: chrony"
+
+
+def test_slurm_of_schedmd_is_never_removed_by_advice(skynet: Cluster) -> None:
+    """Its packages conflict with the distribution's; a message that says to remove them would end a cluster."""
+    assert kept_for(skynet, skynet.controllers[0])["slurm-smd-slurmctld"].startswith("managed: false")
+
+
+def test_a_site_keeps_its_clock(skynet: Cluster) -> None:
+    site = replace(skynet, software=skynet.software.model_copy(update={"clock": "ntpsec"}))
+    node = site.controllers[0]
+    assert {"ntpsec", "systemd-timesyncd", "chrony"} & set(base_for(site, node)) == {"ntpsec"}
+    assert {"ntpsec.service", "systemd-timesyncd.service"} & set(units(site, node)) == {"ntpsec.service"}
+    assert "ntpsec" not in kept_for(site, node)
+
+
+def test_slurms_packages_have_the_inventorys_release_and_others_none(skynet: Cluster) -> None:
+    own = slurm_for(skynet, skynet.controllers[0])
+    assert own["slurmctld"] == skynet.slurm.version
+    assert not {"munge", "mariadb-server", "python3"} & set(own)
