@@ -23,6 +23,7 @@ from gpupool.cluster.checks import (
     homes,
     jobs,
     least,
+    left,
     limits,
     managed,
     members,
@@ -106,6 +107,7 @@ _OTHERS = (
     jobs,
     elastic,
     managed,
+    left,
     backup,
     release,
 )

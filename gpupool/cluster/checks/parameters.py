@@ -1,7 +1,7 @@
 """Check parameters with Slurm's names: this Slurm knows each key, each is set once, and gpupool sets none of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.complaints import Complaint, Path
@@ -9,7 +9,7 @@ from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.slurm.keys.limits import parse
-from gpupool.slurm.keys.tables import Key, Own, keys, own
+from gpupool.slurm.keys.tables import Key, Own, keys, of_groups, own
 from gpupool.slurm.releases import KNOWN, number
 
 #: The file or entity of each table, for messages.
@@ -41,13 +41,14 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
     holds = _holds(site)
     for path, table, parameters in _places(site):
         seen: dict[str, str] = {}
+        sites = of_groups(table, site.inventory.slurm.left)
         for name, value in parameters.items():
             here, key = (*path, name), keys(table).get(name.lower())
             same = key.value if key and table in ("qos", "association") else name.lower()
             first = seen.setdefault(same, name)
             if first != name:
                 yield Complaint(here, f"is defined twice: {first} is the same key", "keep one")
-            elif taken := next((key for key in own(table).get(name.lower(), ()) if _takes(key, value, holds)), None):
+            elif taken := _taken(table, name, value, holds, sites):
                 yield _kept(here, name, taken)
             elif key is None or not key.known_in(site.inventory.slurm.version):
                 yield _unknown(here, table, name, key, site.inventory.slurm.version)
@@ -155,6 +156,12 @@ def _actions(inventory: Inventory) -> set[str]:
         guest.preempt_action for guest in qos if guest.preemptable
     ]
     return {action or inventory.preemption.action for action in own}
+
+
+def _taken(table: str, name: str, value: str, holds: set[str], sites: Collection[str]) -> Own | None:
+    """Return why gpupool keeps a key, or an option of its value, to itself; None if it is the site's."""
+    entries = () if name.lower() in sites else own(table).get(name.lower(), ())
+    return next((entry for entry in entries if _takes(entry, value, holds)), None)
 
 
 def _takes(key: Own, value: str, holds: set[str]) -> bool:

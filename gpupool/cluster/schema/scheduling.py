@@ -66,6 +66,9 @@ class Backup(Entry):
     keep: Several = Field(14, description="Number of backups to keep of each kind.")
 
 
+Left = Literal["cgroups", "steps", "configless", "enforce", "submit", "order", "memory", "place"]
+
+
 class Slurm(SourcedEntry):
     """The Slurm daemons and their state."""
 
@@ -92,6 +95,11 @@ class Slurm(SourcedEntry):
     backup: Backup | None = Field(None, description="Nightly backup of accounting and queue; default: none.")
     exact_accounting: Flag = Field(
         True, description="False: another system writes to slurmdbd, too; gpupool does not change its entities."
+    )
+    left: tuple[Left, ...] = Field(
+        (),
+        description="Groups of gpupool's own keys that stay the site's: gpupool writes none of them, and "
+        "`parameters` may have them in Slurm's own words.",
     )
     parameters: Parameters = Field(
         default_factory=dict,

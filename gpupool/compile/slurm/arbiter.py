@@ -13,6 +13,7 @@ from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.template import fill
 from gpupool.slurm import snapshot
+from gpupool.slurm.keys.tables import NEEDED_BY_CAPS
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
@@ -23,9 +24,12 @@ UNIT = f"{UNITS}/gpupool-arbiter.service"
 def settings(cluster: Cluster) -> dict[str, Any] | None:
     """Return the content of /etc/gpupool/arbiter.json.
 
-    None if preemption requeues or cancels no job and the inventory has no bounds. A disabled arbiter gets settings with
+    None if preemption requeues or cancels no job and the inventory has no bounds, or if `slurm.left` leaves to the site
+    what the arbiter and its guard count on. A disabled arbiter gets settings with
     which it preempts nothing, because a running arbiter must stop.
     """
+    if not NEEDED_BY_CAPS.isdisjoint(cluster.slurm.left):
+        return None
     wanted = cluster.preemption.arbiter
     partitions = {
         name: partition

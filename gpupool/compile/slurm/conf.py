@@ -15,6 +15,7 @@ from gpupool.compile.slurm.names import PROGRAMS, SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
+from gpupool.slurm.keys.tables import of_groups
 from gpupool.slurm.releases import has
 from gpupool.slurm.times import minutes
 from gpupool.wanted import File, SlurmNode
@@ -95,7 +96,7 @@ def slurm_conf(cluster: Cluster) -> str:
         docker=any(docker_on(cluster, node) for node in compute),
         parameters=pairs(cluster.slurm.parameters),
     )
-    return merged(text, cluster.slurm.parameters)
+    return merged(text, cluster.slurm.parameters, of_groups("slurm_conf", cluster.slurm.left))
 
 
 def _programs(cluster: Cluster) -> Iterator[tuple[str, str]]:
@@ -197,7 +198,7 @@ def _node_line(cluster: Cluster, node: Node) -> str:
 
 
 def _partition_lines(cluster: Cluster) -> Iterator[str]:
-    factors = priority.partition_factors(cluster)
+    factors = {} if "order" in cluster.slurm.left else priority.partition_factors(cluster)
     hostlists: dict[tuple[str, ...], str] = {}  # most partitions have the same nodes
     for partition in cluster.partitions.values():
         if partition.nodes not in hostlists:

@@ -9,6 +9,7 @@ from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.parameters import merged, pairs
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
+from gpupool.slurm.keys.tables import of_groups
 from gpupool.slurm.releases import cgroup_plugin, has
 
 # Where a host with cgroup v1 and v2 mounts the v1 controllers for Slurm, which refuses both at one mount point.
@@ -94,4 +95,4 @@ def cgroup_conf(cluster: Cluster) -> str:
         "cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(version),
         has_scope_timeout=has(version, "SystemdTimeout"), parameters=pairs(parameters),
     )  # fmt: skip
-    return merged(text, parameters)
+    return merged(text, parameters, of_groups("cgroup", cluster.slurm.left))

@@ -1,7 +1,7 @@
 """Parameters of the inventory in Slurm's own words, as Slurm's files have them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from gpupool.slurm.keys.limits import parse
@@ -37,15 +37,16 @@ def in_sacctmgrs_words(table: str, parameters: Mapping[str, str]) -> dict[str, A
     return fields
 
 
-def merged(text: str, parameters: Mapping[str, str]) -> str:
+def merged(text: str, parameters: Mapping[str, str], left: Collection[str] = ()) -> str:
     """Return a file with the inventory's keys after gpupool's own, each once.
 
     A key that gpupool also writes stays on gpupool's line, with the inventory's value. A list has the options of both;
-    an option of the inventory replaces gpupool's of the same name.
+    an option of the inventory replaces gpupool's of the same name. Of the keys `left`, in lower case, the file has the
+    inventory's values alone.
     """
-    lines = text.split("\n")
     places: dict[str, list[int]] = {}
     keys_given = {key.lower() for key in parameters}
+    lines = list(_without(text.split("\n"), left, keys_given))
     for index, line in enumerate(lines if keys_given else ()):
         key = line.partition("=")[0].lower()
         if key in keys_given:
@@ -56,6 +57,13 @@ def merged(text: str, parameters: Mapping[str, str]) -> str:
             lines[ours] = _joined(lines[ours], lines[theirs]) if key in LISTS else lines[theirs]
     gone = {indexes[1] for indexes in places.values() if len(indexes) == 2}
     return "\n".join(line for index, line in enumerate(lines) if index not in gone)
+
+
+def _without(lines: list[str], left: Collection[str], given: Collection[str]) -> Iterator[str]:
+    """Yield the lines without gpupool's own of the keys `left`; the inventory's of the keys `given` are the last."""
+    names = [line.partition("=")[0].lower() for line in lines]
+    last = {name: index for index, name in enumerate(names) if name in given}
+    yield from (line for index, line in enumerate(lines) if names[index] not in left or last.get(names[index]) == index)
 
 
 def _joined(ours: str, theirs: str) -> str:

@@ -46,14 +46,19 @@ _HEAD = """\
 
 def wanted(cluster: Cluster) -> bool:
     """Return whether slurm.conf must name the plugin: if the inventory has data for a rule, or a fragment."""
-    return job_submit_lua(cluster) is not None
+    return "submit" not in cluster.slurm.left and job_submit_lua(cluster) is not None
 
 
 @lru_cache(maxsize=4)
 def job_submit_lua(cluster: Cluster) -> str | None:
-    """Return the plugin's text; None if the inventory has no data for its rules and no fragment."""
+    """Return the plugin's text; None if the inventory has no data for its rules and no fragment.
+
+    If `slurm.left` names submit, it is the site's own file, without a rule of gpupool's.
+    """
     data = {name: value for name, value in _of_rules(cluster).items() if value}
     fragment = site.text(cluster, "job_submit.lua")
+    if "submit" in cluster.slurm.left:
+        return fragment
     if not data and fragment is None:
         return None
     data |= {name: value for name, rules, value in _besides(cluster) if value and not data.keys().isdisjoint(rules)}

@@ -1,11 +1,14 @@
 """The tables in this folder: the keys of Slurm's files and of sacctmgr, and the keys that gpupool reserves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from gpupool.slurm.releases import within
+
+#: Groups of `slurm.left` without which a job gets past the cap of a lab; the arbiter and its guard count on them, too.
+NEEDED_BY_CAPS = frozenset(("cgroups", "enforce", "submit", "order"))
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,18 @@ def own(table: str) -> Mapping[str, tuple[Own, ...]]:
             name, _, option = key.lower().partition(":")
             by_key[name] = (*by_key.get(name, ()), Own(option, *rest))
     return by_key
+
+
+@cache
+def left(table: str) -> Mapping[str, str]:
+    """Return the group of `slurm.left` of each key of a table that has one, by the key's name in lower case."""
+    return {key.lower(): group for group, of, key in rows("left") if of == table}
+
+
+def of_groups(table: str, groups: Iterable[str]) -> frozenset[str]:
+    """Return the keys of a table, in lower case, that are in one of these groups of `slurm.left`."""
+    chosen = {*groups}
+    return frozenset(key for key, group in left(table).items() if group in chosen)
 
 
 def rows(table: str) -> Iterator[list[str]]:

@@ -1,0 +1,59 @@
+"""Check `slurm.left`: what gpupool cannot promise, or do, where groups of its own keys stay the site's."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.managed import ROLES
+from gpupool.slurm.keys.tables import NEEDED_BY_CAPS
+
+# Roles that work only with gpupool's own values of a group.
+_FOR_ROLES = {"configless": ("compute", "head"), "place": ("controller", "database", "compute", "munge")}
+
+
+def ensure_labs_have_what_their_caps_need(site: Site) -> Iterator[Complaint]:
+    """The cap of a lab is enforced only with gpupool's own values of these groups."""
+    inventory = site.inventory
+    if not any(account.kind == "lab" for account in inventory.accounts):
+        return
+    for index, group in enumerate(inventory.slurm.left):
+        if group in NEEDED_BY_CAPS:
+            message = f"the caps of labs need gpupool's own keys of {group}"
+            yield Complaint(("slurm", "left", index), message, "remove it, or make them accounts of another kind")
+
+
+def ensure_left_groups_have_no_words(site: Site) -> Iterator[Complaint]:
+    """A setting of the inventory that would only write keys of such a group is not used beside it."""
+    for group, path, has_word in _words(site.inventory):
+        if has_word and group in site.inventory.slurm.left:
+            yield Complaint(path, f"has no effect: slurm.left has {group}", "write it in slurm.parameters")
+
+
+def ensure_roles_have_the_groups_that_they_need(site: Site) -> Iterator[Complaint]:
+    """A role whose units and folders follow from gpupool's own keys is not managed where the site has others."""
+    inventory = site.inventory
+    for index, group in enumerate(inventory.slurm.left):
+        for node in site.node_table.nodes:
+            managed = {*(node.entry.manage or inventory.cluster.manage or ROLES)} if node.entry.managed else set()
+            roles = [role for role in _FOR_ROLES.get(group, ()) if role in managed and _runs(role, node.entry.roles)]
+            if roles:
+                message = f"the role {roles[0]} of {node.name} needs gpupool's own keys of {group}"
+                yield Complaint(("slurm", "left", index), message, f"remove it, or leave {roles[0]} out of `manage`")
+                break
+
+
+def _runs(role: str, roles: tuple[str, ...]) -> bool:
+    kinds = ("controller", "backup-controller") if role == "controller" else (role,)
+    return role == "munge" or not {*kinds}.isdisjoint(roles)
+
+
+def _words(inventory: Inventory) -> Iterator[tuple[str, Path, object]]:
+    """Yield settings of groups, with their paths, and whether the inventory has them."""
+    scheduler = inventory.scheduler
+    yield "memory", ("scheduler", "default_memory"), scheduler.default_memory.model_fields_set
+    yield "memory", ("scheduler", "max_memory"), scheduler.max_memory.model_fields_set
+    yield "order", ("scheduler", "priority_weights"), scheduler.priority_weights.model_fields_set
+    yield "enforce", ("scheduler", "enforce_limits"), "enforce_limits" in scheduler.model_fields_set
+    yield "configless", ("scheduler", "rpc_limit"), scheduler.rpc_limit
+    yield "configless", ("cloud",), inventory.cloud

@@ -1,0 +1,76 @@
+"""`slurm.left`: keys of a group are the site's alone, and what counts on them does not act."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from inventories import SMALL, changed
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import Left
+from gpupool.compile.slurm import arbiter, submit
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.slurm.keys.tables import of_groups
+
+LABS = (
+    ("red, kind: lab, gid: 5001, contributed_gpus: 10", "red, kind: group, gid: 5001"),
+    ("blue, kind: lab, gid: 5002, contributed_gpus: 6", "blue, kind: group, gid: 5002"),
+)
+MEMORY = "default_memory: {per_gpu: 30G, per_cpu: 2G}, max_memory: {per_gpu: 60G, per_cpu: 2G}"
+ALONE = (("network: 10.90.0.0/16}", "network: 10.90.0.0/16, manage: [slurm, accounts]}"),)
+
+
+def leaving(tmp_path: Path, left: list[str], parameters: str = "{}", cgroup: str = "{}") -> Cluster:
+    """Return the small cluster without labs, with some groups left, and with parameters."""
+    slurm = f"slurm: {{left: [{', '.join(left)}], parameters: {parameters}, cgroup: {{parameters: {cgroup}}}}}\n"
+    return changed(SMALL, tmp_path, *LABS, *ALONE, (MEMORY, "allocate: thread"), ("scheduler:", f"{slurm}scheduler:"))
+
+
+def keys(text: str) -> dict[str, str]:
+    lines = [line for line in text.splitlines() if "=" in line and not line.startswith("#")]
+    return {key.lower(): value for key, _, value in (line.partition("=") for line in lines)}
+
+
+@pytest.mark.parametrize("group", get_args(Left))
+def test_no_key_of_a_group_is_written_and_all_others_stay(group: str, tmp_path: Path) -> None:
+    whole, part = leaving(tmp_path / "a", []), leaving(tmp_path / "b", [group])
+    before, after = keys(slurm_conf(whole)), keys(slurm_conf(part))
+    theirs = of_groups("slurm_conf", [group])
+    assert after.keys() & theirs == set()
+    # max_script_size is of the plugin
+    rest = before.keys() - theirs - ({"schedulerparameters"} if group == "submit" else set())
+    assert {key: after.get(key) for key in rest} == {key: before[key] for key in rest}
+    assert theirs & before.keys() or group in ("memory", "submit")
+    assert keys(cgroup_conf(part)).keys() & of_groups("cgroup", [group]) == set()
+
+
+def test_the_sites_value_stands_as_it_is_even_of_a_list(tmp_path: Path) -> None:
+    parameters = "{SchedulerParameters: defer, TaskPlugin: task/none, AccountingStorageEnforce: none, PrologFlags: X11}"
+    cluster = leaving(tmp_path, ["order", "cgroups", "enforce", "steps"], parameters, "{ConstrainCores: no}")
+    found = keys(slurm_conf(cluster))
+    values = [found[key] for key in ("schedulerparameters", "taskplugin", "accountingstorageenforce", "prologflags")]
+    assert values == ["defer", "task/none", "none", "X11"]
+    assert keys(cgroup_conf(cluster))["constraincores"] == "no"
+
+
+def test_a_key_that_the_plain_check_refuses_is_accepted_only_where_its_group_is_left(tmp_path: Path) -> None:
+    assert keys(slurm_conf(leaving(tmp_path / "a", ["place"], "{SlurmUser: root}")))["slurmuser"] == "root"
+    with pytest.raises(Exception, match="SlurmUser cannot be set here"):
+        leaving(tmp_path / "b", ["cgroups"], "{SlurmUser: root}")
+
+
+def test_the_plugin_is_the_sites_own_file_or_none(tmp_path: Path) -> None:
+    cluster = leaving(tmp_path, ["submit"])
+    assert submit.job_submit_lua(cluster) is None
+    assert not submit.wanted(cluster)
+    assert submit.wanted(leaving(tmp_path / "b", []))
+
+
+@pytest.mark.parametrize("group", ["cgroups", "enforce", "submit", "order"])
+def test_the_arbiter_does_not_act_without_what_it_counts_on(group: str, tmp_path: Path) -> None:
+    preempting = ("max_time: 2d\n", "max_time: 2d\n    preemptable: true\n")
+    for left, acts in (("[]", True), (f"[{group}]", False)):
+        text = ("scheduler:", f"slurm: {{left: {left}}}\nscheduler:")
+        cluster = changed(SMALL, tmp_path / left, *LABS, *ALONE, preempting, text)
+        assert (arbiter.settings(cluster) is not None) == acts
