@@ -1,4 +1,4 @@
-"""Check `slurm.left`: what gpupool cannot promise, or do, where groups of its own keys stay the site's."""
+"""Check `slurm.left`: promises and roles that need gpupool's keys, where groups of them stay the site's."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.managed import ROLES
 from gpupool.slurm.keys.tables import NEEDED_BY_CAPS
 
-# Roles that work only with gpupool's own values of a group.
+# The roles that count on the keys of a group.
 _FOR_ROLES = {"configless": ("compute", "head"), "place": ("controller", "database", "compute", "munge")}
 
 
@@ -31,7 +31,7 @@ def ensure_left_groups_have_no_words(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_roles_have_the_groups_that_they_need(site: Site) -> Iterator[Complaint]:
-    """A role whose units and folders follow from gpupool's own keys is not managed where the site has others."""
+    """A role that counts on the keys of a group is not managed where the site has them."""
     inventory = site.inventory
     for index, group in enumerate(inventory.slurm.left):
         for node in site.node_table.nodes:
