@@ -1,35 +1,19 @@
 """Why a value of gpupool's slurm.conf differs from the cluster's: one cause for each key."""
 
-from gpupool.slurm.keys.tables import keys
+from gpupool.slurm.keys.tables import keys, left
 from gpupool.slurm.releases import VALUES_BEFORE, within
 
 _REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingstorageloc", "sallocdefaultcommand"))
-# docs/adopt.md explains each group
+# besides those of the groups of `slurm.left`; docs/adopt.md explains each cause
 _SETTINGS = {
-    "cgroups": ("proctracktype", "taskplugin"),
-    "steps": (
-        *("unkillablestepprogram", "prologflags", "propagateresourcelimits", "propagateresourcelimitsexcept"),
-        *("rebootprogram", "resumetimeout", "launchparameters"),
-    ),
-    "configless": ("slurmctldparameters",),
-    "enforce": ("accountingstorageenforce", "enforcepartlimits"),
-    "submit": ("jobsubmitplugins",),
-    "order": (
-        *("schedulerparameters", "schedulertype", "prioritytype", "priorityweightpartition", "priorityweightqos"),
-        *("priorityweightage", "priorityweightfairshare", "priorityweightjobsize"),
-    ),
-    "place": (
-        *("slurmdspooldir", "statesavelocation", "slurmuser", "slurmduser", "authtype", "slurmctldport"),
-        *("accountingstoragetype", "accountingstoragehost", "slurmctldlogfile", "slurmdlogfile", "slurmctldhost"),
-        *("include", "plugstackconfig", "authinfo", "accountingstoragepass"),
-    ),
+    "steps": ("rebootprogram", "resumetimeout"),
+    "place": ("statesavelocation", "slurmctldhost", "include", "plugstackconfig", "accountingstoragepass"),
     "cpus": ("selecttype", "selecttypeparameters"),
-    "memory": ("defmempercpu", "defmempergpu", "defmempernode", "maxmempercpu", "maxmempernode"),
     "gpus": ("grestypes", "accountingstoragetres", "defcpupergpu"),
     "names": ("clustername",),
     "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
 }
-_BY_SETTING = {key: cause for cause, of in _SETTINGS.items() for key in of}
+_BY_SETTING = {**left("slurm_conf"), **{key: cause for cause, of in _SETTINGS.items() for key in of}}
 _BY_NODE = {
     **dict.fromkeys(("cpus", "sockets", "corespersocket", "threadspercore", "corespeccount", "cpuspeclist"), "cpus"),
     **dict.fromkeys(("gres", "feature"), "gpus"),
@@ -38,12 +22,12 @@ _BY_NODE = {
     "state": "state",
 }
 _BY_PARTITION = {
-    "priorityjobfactor": "order",
+    **left("partition"),
     "qos": "partition QOS",
     "preemptmode": "preemption",
     "gracetime": "preemption",
     "oversubscribe": "preemption",
-    **dict.fromkeys(("defmempercpu", "defmempernode", "defmempergpu", "maxmempercpu", "maxmempernode"), "memory"),
+    "maxmempernode": "memory",
     "defcpupergpu": "gpus",
     "tresbillingweights": "prices",
     "selecttypeparameters": "cpus",
@@ -76,20 +60,36 @@ def spelt(section: str, key: str) -> str:
     """Return a key in Slurm's spelling."""
     if section == "gres":
         return key
-    table = {"settings": "slurm_conf"}.get(section, section)
-    known = keys(table).get(key)
+    known = keys(_table(section)).get(key)
     return known.name if known else _SPELT.get(key, key)
 
 
 def cause(section: str, key: str, release: str, was: str = "") -> str:
-    """Return the cause of a difference; `section` is settings, node or partition, the key in lower case."""
-    if not within(release, "", VALUES_BEFORE.get(was.lower(), "")):
+    """Return the cause of a difference.
+
+    `section` is settings, cgroup, gres, node or partition; the key is in lower case.
+    """
+    if _is_removed(section, key, release, was):
         return "removed by Slurm"
     if section == "settings":
-        known = keys("slurm_conf").get(key)
-        if known is None or not known.known_in(release) or key in _REMOVED:
-            return "removed by Slurm"
         return _BY_SETTING.get(key, "other settings")
     if section in ("cgroup", "gres"):
         return {"cgroup": "cgroups", "gres": "gpus"}[section]
     return (_BY_NODE if section == "node" else _BY_PARTITION).get(key, f"other keys of a {section}")
+
+
+def group(section: str, key: str, release: str, was: str) -> str:
+    """Return the group of `slurm.left` that a key is in; "" if none has it, or if the release cannot read it."""
+    return "" if _is_removed(section, key, release, was) else left(_table(section)).get(key, "")
+
+
+def _is_removed(section: str, key: str, release: str, was: str) -> bool:
+    """Return whether a release does not have a setting or its value."""
+    known = keys(_table(section)).get(key) if section in ("settings", "cgroup") else None
+    is_unknown = section in ("settings", "cgroup") and (known is None or not known.known_in(release))
+    return is_unknown or key in _REMOVED or not within(release, "", VALUES_BEFORE.get(was.lower(), ""))
+
+
+def _table(section: str) -> str:
+    """Return the table of keys of a section: settings are those of slurm.conf."""
+    return {"settings": "slurm_conf"}.get(section, section)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpupool.adopt.causes import cause, spelt
+from gpupool.adopt.causes import cause, group, spelt
 from gpupool.adopt.devices import meaning_of_gres
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
@@ -27,7 +27,10 @@ _OF_NODES = ("node", "gres")
 
 @dataclass(frozen=True)
 class Difference:
-    """A key that would change: of which nodes or partitions ("" for a setting), from what to what, and its cause."""
+    """A key that would change: of which nodes or partitions ("" for a setting), from what to what, and why.
+
+    `group` is that of `slurm.left` which leaves the key to the site; "" if there is none.
+    """
 
     section: str
     key: str
@@ -35,6 +38,7 @@ class Difference:
     was: str
     would: str
     cause: str
+    group: str
     place: Place | None
 
     def __str__(self) -> str:
@@ -84,6 +88,7 @@ def differences(
             before,
             after,
             cause(section, key, cluster.slurm.version, before),
+            group(section, key, cluster.slurm.version, before),
             lines.get((section, key, of[0])) or lines.get((section, "", of[0])),
         )
         for (section, key, before, after), of in grouped.items()

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gpupool.adopt.lines import Fact
 from gpupool.cluster.complaints import Path, Place, dotted
+from gpupool.slurm.keys.tables import of_groups
 
 #: taken: a key of the language says it; kept: in Slurm's own words; same: gpupool writes it anyway; not: see `why`.
 How = Literal["taken", "kept", "same", "not taken"]
@@ -32,6 +33,10 @@ class Draft:
         self.facts: dict[tuple[Place, str], Fact] = {}
         self.fates: dict[tuple[Place, str], list[Fate]] = {}
         self._from: dict[Path, list[Fact]] = {}
+
+    def leaves(self, table: str, key: str) -> bool:
+        """Return whether `slurm.left` leaves a key of a table to the site: it stays in Slurm's own words."""
+        return key.lower() in of_groups(table, self.data.get("slurm", {}).get("left", ()))
 
     def say(self, path: Path, value: Any, *facts: Fact | None) -> None:
         """Set a key of the language, which these facts become. None among the facts is left out."""

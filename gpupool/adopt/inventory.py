@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from gpupool.adopt.compare import Difference, differences, mark_same
 from gpupool.adopt.draft import Draft
@@ -21,6 +22,7 @@ from gpupool.adopt.slurm_conf import SlurmConf, plain, read
 from gpupool.adopt.written import texts
 from gpupool.cluster.complaints import Located
 from gpupool.cluster.load import Loaded, examine
+from gpupool.cluster.schema.scheduling import Left
 from gpupool.errors import GpupoolError, UsageError
 
 _FILES = ("job_submit.lua", "topology.conf", "plugstack.conf")
@@ -45,7 +47,21 @@ class Adopted:
 
 
 def adopted(folder: Folder, release: str) -> Adopted:
-    """Return the inventory of the files in a folder; GpupoolError if it has no slurm.conf with nodes."""
+    """Return the inventory of the files in a folder; GpupoolError if it has no slurm.conf with nodes.
+
+    Groups of gpupool's own keys of which any would differ are left to the site: the inventory is drafted again with
+    them in `slurm.left` until no other group differs.
+    """
+    left: list[str] = []
+    while True:
+        result = _adopted(Folder(folder.top), release, left)
+        further = {one.group for one in result.differences or ()} - {"", *left}
+        if not further:
+            return result
+        left = [group for group in get_args(Left) if group in {*left, *further}]
+
+
+def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     if not folder.has("slurm.conf"):
         raise UsageError(f"{folder.top} has no slurm.conf; name the folder that the cluster has in /etc/slurm")
     conf = read(folder)
@@ -55,6 +71,8 @@ def adopted(folder: Folder, release: str) -> Adopted:
     own = _own_files(folder, conf)
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
     names = _add(draft, folder, conf, release)
+    if left:
+        draft.data["slurm"]["left"] = left
     add_gres(draft, gres, names)
     drop_usual_devices(draft)
     _add_others(draft, folder, conf, names, cgroup, own)
@@ -80,7 +98,7 @@ def _add(draft: Draft, folder: Folder, conf: SlurmConf, release: str) -> Names:
     if not names.new:
         reasons = "\n".join(map(str, folder.troubles))
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes that can be read\n{reasons}".rstrip())
-    draft.data["cluster"] |= {"network": network(draft), "inferred": ["network"]}
+    draft.data["cluster"] |= {"network": network(draft), "inferred": ["network"], "manage": ["slurm", "accounts"]}
     draft.data["scheduler"] = {"allocate": "core" if cores else "thread"}
     return names
 

@@ -71,6 +71,7 @@ _PARTITION = {
 }
 _NODE = {"corespersocket": "1", "threadspercore": "1"}
 _CGROUP = {"cgroupplugin": "autodetect", "systemdtimeout": "1000"}
+# Priority is Slurm's older key for PriorityTier and PriorityJobFactor together
 _OLD = {"shared": "oversubscribe", "priority": "prioritytier"}
 _CPUS = {"cpus": "cpus", "sockets": "sockets", "corespersocket": "cores", "threadspercore": "threads"}
 _HOSTS = ("slurmctldhost", "controlmachine", "controladdr", "backupcontroller", "backupaddr")
@@ -193,7 +194,8 @@ def _node(entry: Entry) -> Meaning:
 
 
 def _of_partition(entry: Entry, mode: str) -> Iterator[tuple[str, str]]:
-    facts: Mapping[str, str] = {_OLD.get(key, key): fact.value for key, fact in entry.facts.items()}
+    both = {"priorityjobfactor": entry.facts["priority"].value} if "priority" in entry.facts else {}
+    facts: Mapping[str, str] = {**both, **{_OLD.get(key, key): fact.value for key, fact in entry.facts.items()}}
     yield "preemptmode", facts.get("preemptmode", mode).lower()
     for key, text in facts.items():
         if key in ("nodes", "preemptmode"):

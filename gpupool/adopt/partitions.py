@@ -93,10 +93,10 @@ def _complain(folder: Folder | None, place: Place, message: str) -> None:
 def _add_keys(draft: Draft, path: Path, entry: Entry, preempts: bool) -> None:
     left = {key: fact for key, fact in entry.facts.items() if key not in ("nodes", "default")}
     if (old := left.pop("priority", None)) is not None:  # Slurm's older key for both
-        left = {"prioritytier": old, "priorityjobfactor": old, **left}
+        factor = Fact("PriorityJobFactor", old.value, old.place)
+        left = {"prioritytier": old, "priorityjobfactor": factor, **left}
     for name, (key, convert) in _WORDS.items():
-        fact = left.pop(name, None)
-        if fact is None:
+        if draft.leaves("partition", name) or (fact := left.pop(name, None)) is None:
             continue
         try:
             value = convert(fact.value)

@@ -48,19 +48,19 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
     """Add all settings to a draft. `files` are the names of the site's own files for the folder `slurm`."""
     draft.data["policies"] = {"reboot_only_idle": False}
     draft.data.setdefault("slurm", {})["exact_accounting"] = False
-    weights = draft.data.setdefault("scheduler", {}).setdefault("priority_weights", {})
-    weights |= dict.fromkeys(_WEIGHTS.values(), 0)
+    weights = {word: 0 for name, word in _WEIGHTS.items() if not draft.leaves("slurm_conf", name)}
+    draft.data.setdefault("scheduler", {})["priority_weights"] = weights
     for name, facts in conf.settings.items():
-        if name in _ELSEWHERE:
+        if name in _ELSEWHERE and not draft.leaves("slurm_conf", name):
             continue
         if len(facts) > 1:
             draft.drop("repeated: a parameter has one value", *facts[:-1])
         _add(draft, name, facts[-1], {*files})
     for key, value in _DEFAULTS.items():
-        if conf.value(key) is None:
+        if conf.value(key) is None and not draft.leaves("slurm_conf", key):
             draft.say(("slurm", "parameters", key), int(value) if value.isdecimal() else value)
     draft.data["gpu"] = {"constrain_devices": False}
-    if has(draft.data["slurm"]["version"], "SystemdTimeout"):
+    if has(draft.data["slurm"]["version"], "SystemdTimeout") and not draft.leaves("cgroup", "SystemdTimeout"):
         draft.data["slurm"]["cgroup"] = {"parameters": {"SystemdTimeout": 1000}}
     for fact in (fact for line in cgroup for fact in line):
         if fact.key.lower() == "constraindevices":
@@ -72,6 +72,8 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
 def _add(draft: Draft, name: str, fact: Fact, files: set[str]) -> None:
     if name.endswith("pass"):
         draft.drop("a secret: an inventory has none", Fact(fact.key, "…", fact.place))
+    elif draft.leaves("slurm_conf", name):
+        draft.keep(("slurm", "parameters"), fact)
     elif name in _WEIGHTS:
         _say(draft, ("scheduler", "priority_weights", _WEIGHTS[name]), whole, fact)
         if name == "priorityweightfairshare" and fact.value.strip("0"):

@@ -76,6 +76,8 @@ def _show(folder: Path, result: "Adopted") -> None:
     summary = ", ".join(f"{fates[how]} {words}" for how, words in _FATES.items() if fates[how])
     stdout.print(f"wrote  {folder}: {', '.join(result.files)}")
     stdout.print(f"       {summary}; adopted.tsv has each of them")
+    if left := result.draft.data["slurm"].get("left"):
+        stdout.print(f"left   {', '.join(left)}: gpupool's own keys of these groups stay the site's")
     if result.differences is None:
         stdout.print("proof  none: `check` refuses the inventory", style="red")
         for located in result.loaded.errors:

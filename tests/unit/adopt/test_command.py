@@ -62,8 +62,6 @@ def test_gpupool_s_own_files_are_adopted_with_the_differences_that_the_page_expl
     (own / "job_submit.lua").write_text("function slurm_job_submit() return 0 end\n")
     done = gpupool("adopt", "--files", "own", "again")
     assert re.findall(r"^  slurm\.conf:\d+: ([^:]+)", done.out, re.MULTILINE) == [
-        "PriorityWeightPartition",
-        "DefMemPerGPU",
         "QOS of partition debug",
         "QOS of partition overcap",
     ]

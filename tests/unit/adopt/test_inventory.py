@@ -1,12 +1,14 @@
 """The inventory of a cluster's files: words of the language, else Slurm's own; `check` accepts it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.inventory import Adopted, adopted, ensure_new, write
+from gpupool.cluster.load import examine
 from gpupool.errors import GpupoolError, UsageError
 
 SECRET = "AccountingStoragePass" + "=hunter2"  # in two parts: no file of the repository holds a password
@@ -81,7 +83,7 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
         "StateSaveLocation=/var/spool/slurmctld": "taken: slurm.state",
         "Weight=5": "taken: hardware.c.weight",
         "State=DOWN": "not taken: a state, not configuration",
-        "SlurmctldPort=7000": "not taken: SlurmctldPort cannot be set here",
+        "SlurmctldPort=7000": "kept: slurm.parameters",
         "QOS=fast": "not taken: QOS",
         "PartitionName=old": "not taken: a partition of no nodes",
         "LLN=YES": "kept: partitions.parameters",
@@ -102,11 +104,10 @@ def test_a_password_is_in_no_file_and_no_difference(tmp_path: Path) -> None:
 def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> None:
     found = {str(one): one.cause for one in of(tmp_path).differences or []}
     expected = {
-        "slurm.conf:7: SlurmctldPort: 7000, would be 6817": "place",
         "slurm.conf:14: NodeName of node c_1: c_1, would be c-1": "names",
         "slurm.conf:14: Gres of node c_1: gpu:2, would be gpu:gpu:2": "gpus",
         "slurm.conf:16: QOS of partition quick: fast, would be not set": "partition QOS",
-        "EnforcePartLimits: no, would be any": "enforce",
+        "slurm.conf:14: State of node c_1: down, would be unknown": "state",
     }
     assert expected.items() <= found.items()
     assert [one for one in found if "MaxTime" in one or "RealMemory" in one or "NodeAddr" in one] == []
@@ -121,12 +122,65 @@ def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None
     assert fates(result)["Cores=0-3"].startswith("not taken")
 
 
-def test_cgroup_conf_is_taken_or_compared(tmp_path: Path) -> None:
+def test_cgroup_conf_is_taken_or_stays_in_slurms_words(tmp_path: Path) -> None:
     result = of(tmp_path, cgroup="ConstrainDevices=yes\nConstrainCores=no\nConstrainSwapSpace=yes\n")
     assert data(result, "cluster.yml")["gpu"] == {"constrain_devices": True}
     assert fates(result)["ConstrainSwapSpace=yes"].startswith("kept")
-    lines = [str(one) for one in result.differences or []]
-    assert "cgroup.conf:2: ConstrainCores of cgroup.conf: no, would be yes" in lines
+    assert fates(result)["ConstrainCores=no"].startswith("kept")
+    assert [one for one in result.differences or [] if one.section == "cgroup"] == []
+    removed = of(tmp_path, cgroup="CgroupAutomount=yes\n").differences or []
+    assert [str(one) for one in removed if one.section == "cgroup"] == [
+        "cgroup.conf:1: CgroupAutomount of cgroup.conf: yes, would be not set"
+    ]
+    assert {one.cause for one in removed if one.section == "cgroup"} == {"removed by Slurm"}
+
+
+def test_groups_of_gpupools_own_keys_are_left_to_the_site_where_any_would_differ(tmp_path: Path) -> None:
+    text = """ClusterName=a
+SlurmctldHost=a
+SlurmUser=root
+AuthInfo=cred_expire=30
+TaskPlugin=task/none
+SlurmctldParameters=idle_on_node_suspend,rl_enable,rl_bucket_size=5,rl_refill_rate=2
+EnforcePartLimits=NO
+PriorityWeightAge=10
+DefMemPerCPU=100
+NodeName=a CPUs=4 RealMemory=200
+PartitionName=p Nodes=a Priority=50
+PartitionName=q Nodes=a PriorityJobFactor=7 DefMemPerCPU=50
+"""
+    result = of(tmp_path, text)
+    site: dict[str, Any] = data(result, "slurm.yml")
+    slurm = site["slurm"]
+    assert slurm["left"] == ["cgroups", "steps", "configless", "enforce", "submit", "order", "memory", "place"]
+    expected = {
+        "SlurmUser": "root", "AuthInfo": "cred_expire=30", "TaskPlugin": "task/none", "EnforcePartLimits": "NO",
+        "SlurmctldParameters": "idle_on_node_suspend,rl_enable,rl_bucket_size=5,rl_refill_rate=2",
+        "PriorityWeightAge": 10, "DefMemPerCPU": 100,
+    }  # fmt: skip
+    assert expected.items() <= slurm["parameters"].items()
+    assert not {"priority_weights", "enforce_limits", "default_memory"} & {*site["scheduler"]}
+    p, q = data(result, "partitions.yml")["partitions"]  # type: ignore[misc]
+    assert (p["tier"], p["parameters"]) == (50, {"PriorityJobFactor": 50})  # type: ignore[has-type]
+    assert q["parameters"] == {"PriorityJobFactor": 7, "DefMemPerCPU": 50}  # type: ignore[has-type]
+    assert list(map(str, result.differences or [])) == ["StateSaveLocation: /var/spool, would be /var/spool/slurmctld"]
+
+
+def test_what_does_not_differ_is_not_left(tmp_path: Path) -> None:
+    result = of(tmp_path, "NodeName=a\nPriorityWeightAge=5\nSchedulerType=sched/backfill\n")
+    site: dict[str, Any] = data(result, "slurm.yml")
+    assert not {"order", "memory"} & {*site["slurm"]["left"]}
+    assert site["scheduler"]["priority_weights"]["age"] == 5
+
+
+def test_of_a_controller_that_becomes_managed_gpupool_manages_slurms_files_and_accounts(tmp_path: Path) -> None:
+    files = dict(of(tmp_path).files)
+    files["nodes.yml"] = files["nodes.yml"].replace("roles: [controller], managed: false", "roles: [controller]")
+    write(tmp_path / "new", files)
+    loaded = examine(tmp_path / "new")
+    assert loaded.errors == []
+    assert loaded.cluster
+    assert loaded.cluster.nodes["ctl"].managed_roles == {"slurm", "accounts"}
 
 
 def test_partitions_that_preempt_by_their_tiers_are_preemptable(tmp_path: Path) -> None:
