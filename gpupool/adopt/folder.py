@@ -1,5 +1,6 @@
 """The folder with the files of a cluster: only regular files inside it are read, and together only up to a size."""
 
+import errno
 from pathlib import Path, PurePosixPath
 
 from gpupool.cluster.complaints import Complaint, Located, Place
@@ -13,9 +14,13 @@ class Folder:
     """The files of a cluster, by their names relative to `top`; `troubles` collects what could not be read."""
 
     def __init__(self, top: Path) -> None:
-        """UsageError if `top` is not a folder."""
-        if not top.is_dir():
-            raise UsageError(f"{top} is not a folder; name a folder with a copy of the cluster's slurm.conf")
+        """UsageError if `top` is not a folder, or if its files cannot be listed."""
+        try:
+            if not top.is_dir():
+                raise UsageError(f"{top} is not a folder; name a folder with a copy of the cluster's slurm.conf")
+            next(top.iterdir(), None)
+        except OSError as error:
+            raise UsageError(f"{top} cannot be read: {error.strerror}") from None
         self.top = top
         self.troubles: list[Located] = []
         self._top = top.resolve()
@@ -26,11 +31,11 @@ class Folder:
         self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
 
     def has(self, name: str) -> bool:
-        """Return whether there is a file of this name in the folder."""
+        """Return whether the folder has a file of this name, or may have: `read` then reports why it is unknown."""
         try:
             return (self.top / name).is_file()
-        except (OSError, ValueError):  # too long, or with a NUL
-            return False
+        except (OSError, ValueError) as error:  # no file has a name that is too long, or has a NUL
+            return isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EIO)
 
     def names(self) -> list[str]:
         """Return the names of the files at the top of the folder, sorted."""

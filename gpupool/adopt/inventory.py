@@ -65,6 +65,8 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     if not folder.has("slurm.conf"):
         raise UsageError(f"{folder.top} has no slurm.conf; name the folder that the cluster has in /etc/slurm")
     conf = read(folder)
+    if not conf.files:
+        raise GpupoolError(f"{folder.top}/slurm.conf: {folder.troubles[-1].complaint.message}")
     if not conf.of("NodeName"):
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes, and an inventory needs nodes")
     draft = Draft()

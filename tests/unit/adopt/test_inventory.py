@@ -1,5 +1,7 @@
 """The inventory of a cluster's files: words of the language, else Slurm's own; `check` accepts it."""
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +255,39 @@ def test_a_slurm_conf_without_nodes_is_refused(tmp_path: Path, text: str, messag
 def test_a_folder_without_slurm_conf_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no slurm\.conf"):
         adopted(Folder(tmp_path), "24.11")
+
+
+def test_a_slurm_conf_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "slurm.conf").write_text("NodeName=a\n")
+    (tmp_path / "copy" / "slurm.conf").symlink_to(tmp_path / "slurm.conf")
+    with pytest.raises(GpupoolError, match=r"copy/slurm\.conf: not read: it leads out of the folder; copy the file"):
+        adopted(Folder(tmp_path / "copy"), "24.11")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who can become another user")
+@pytest.mark.parametrize(
+    ("folder", "file", "message"),
+    [
+        (0o755, 0o600, r"copy/slurm\.conf: cannot be read: Permission denied"),
+        (0o744, 0o644, r"copy/slurm\.conf: cannot be read: Permission denied"),
+        (0o711, 0o644, r"copy cannot be read: Permission denied"),
+    ],
+)
+def test_files_of_another_user_are_refused_with_the_reason(folder: int, file: int, message: str) -> None:
+    with tempfile.TemporaryDirectory() as top:
+        copy = Path(top) / "copy"
+        copy.mkdir()
+        (copy / "slurm.conf").write_text("NodeName=a\n")
+        (copy / "slurm.conf").chmod(file)
+        copy.chmod(folder)
+        Path(top).chmod(0o755)
+        os.seteuid(20001)
+        try:
+            with pytest.raises(GpupoolError, match=message):
+                adopted(Folder(copy), "24.11")
+        finally:
+            os.seteuid(0)
 
 
 def test_a_folder_with_files_is_never_written(tmp_path: Path) -> None:
