@@ -8,7 +8,6 @@ _REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingst
 _SETTINGS = {
     "steps": ("rebootprogram", "resumetimeout"),
     "place": ("statesavelocation", "slurmctldhost", "include", "plugstackconfig", "accountingstoragepass"),
-    "cpus": ("selecttype", "selecttypeparameters"),
     "gpus": ("grestypes", "accountingstoragetres", "defcpupergpu"),
     "names": ("clustername",),
     "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
@@ -30,7 +29,6 @@ _BY_PARTITION = {
     "maxmempernode": "memory",
     "defcpupergpu": "gpus",
     "tresbillingweights": "prices",
-    "selecttypeparameters": "cpus",
     "nodes": "names",
     "partitionname": "names",
 }
@@ -45,7 +43,8 @@ WHY = {
     "order": "gpupool sets the scheduler and the scale of priorities",
     "place": "folders, ports, users, log files and slurmdbd are where gpupool has them",
     "gpus": "each GPU has a type, which is a feature of its node, too",
-    "cpus": "the language counts CPUs with memory, by core or by thread",
+    "select": "gpupool has Slurm count CPUs, by core or by thread, with memory and GPUs",
+    "cpus": "the language has CPUs as Slurm counts them: all threads, or all cores",
     "memory": "the language has one default and one maximum for all partitions",
     "names": "names are host names in small letters; addresses are IPv4",
     "preemption": "the language has tiers that requeue or cancel",

@@ -9,7 +9,7 @@ from gpupool.adopt.slurm_conf import SlurmConf
 from gpupool.adopt.values import in_seconds, options, size, whole
 from gpupool.cluster.complaints import Path
 from gpupool.slurm.keys.tables import own
-from gpupool.slurm.releases import has
+from gpupool.slurm.releases import VALUES_BEFORE, has, within
 
 # add_nodes and add_partitions take these
 _ELSEWHERE = frozenset(
@@ -72,6 +72,8 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
 def _add(draft: Draft, name: str, fact: Fact, files: set[str]) -> None:
     if name.endswith("pass"):
         draft.drop("a secret: an inventory has none", Fact(fact.key, "…", fact.place))
+    elif not within(draft.data["slurm"]["version"], "", VALUES_BEFORE.get(fact.value.lower(), "")):
+        draft.drop("this release of Slurm does not have the value", fact)
     elif draft.leaves("slurm_conf", name):
         draft.keep(("slurm", "parameters"), fact)
     elif name in _WEIGHTS:

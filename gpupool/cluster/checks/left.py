@@ -54,6 +54,7 @@ def _words(inventory: Inventory) -> Iterator[tuple[str, Path, object]]:
     yield "memory", ("scheduler", "default_memory"), scheduler.default_memory.model_fields_set
     yield "memory", ("scheduler", "max_memory"), scheduler.max_memory.model_fields_set
     yield "order", ("scheduler", "priority_weights"), scheduler.priority_weights.model_fields_set
+    yield "select", ("scheduler", "one_task_per_core"), scheduler.one_task_per_core
     yield "enforce", ("scheduler", "enforce_limits"), "enforce_limits" in scheduler.model_fields_set
     yield "configless", ("scheduler", "rpc_limit"), scheduler.rpc_limit
     yield "configless", ("cloud",), inventory.cloud

@@ -225,7 +225,27 @@ def test_a_value_that_slurm_has_removed_has_this_cause(tmp_path: Path) -> None:
     result = of(tmp_path, "SelectType=select/cons_res\nNodeName=a\nPartitionName=p Nodes=a\n")
     assert {one.cause for one in result.differences or [] if one.key == "selecttype"} == {"removed by Slurm"}
     before = adopted(Folder(tmp_path), "22.05")
-    assert {one.cause for one in before.differences or [] if one.key == "selecttype"} == {"cpus"}
+    assert [one for one in before.differences or [] if one.key == "selecttype"] == []
+    assert data(before, "slurm.yml")["slurm"]["parameters"]["SelectType"] == "select/cons_res"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ("SelectType=select/linear\n", "NodeName=a CPUs=8 Sockets=2 CoresPerSocket=4"),
+        ("SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n", "NodeName=a Sockets=2 ThreadsPerCore=2"),
+        ("SelectTypeParameters=CR_CPU,CR_LLN\n", "NodeName=a CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2"),
+    ],
+)
+def test_what_slurm_allocates_is_left_to_the_site(settings: str, line: str, tmp_path: Path) -> None:
+    others = "ClusterName=a\nSlurmctldHost=a\nStateSaveLocation=/var/spool/slurmctld\n"
+    partition = "PartitionName=p Nodes=a SelectTypeParameters=CR_Socket\n"
+    result = of(tmp_path, f"{others}{settings}{line}\n{partition}")
+    site: dict[str, Any] = data(result, "slurm.yml")["slurm"]  # type: ignore[assignment]
+    assert "select" in site["left"]
+    written = {f"{key}={value}\n" for key, value in site["parameters"].items() if key.startswith("Select")}
+    assert written == {*settings.splitlines(keepends=True)}
+    assert list(map(str, result.differences or [])) == []
 
 
 def test_of_two_default_partitions_the_last_counts(tmp_path: Path) -> None:

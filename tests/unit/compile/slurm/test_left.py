@@ -67,7 +67,7 @@ def test_the_plugin_is_the_sites_own_file_or_none(tmp_path: Path) -> None:
     assert submit.wanted(leaving(tmp_path / "b", []))
 
 
-@pytest.mark.parametrize("group", ["cgroups", "enforce", "submit", "order"])
+@pytest.mark.parametrize("group", ["cgroups", "enforce", "submit", "order", "select"])
 def test_the_arbiter_does_not_act_without_what_it_counts_on(group: str, tmp_path: Path) -> None:
     preempting = ("max_time: 2d\n", "max_time: 2d\n    preemptable: true\n")
     for left, acts in (("[]", True), (f"[{group}]", False)):
