@@ -13,6 +13,8 @@ _SETTINGS = {
     "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
 }
 _BY_SETTING = {**left("slurm_conf"), **{key: cause for cause, of in _SETTINGS.items() for key in of}}
+# the group with which `check` accepts the cluster's value of a word
+_FREED = {"statesavelocation": "place"}
 _BY_NODE = {
     **dict.fromkeys(("cpus", "sockets", "corespersocket", "threadspercore", "corespeccount", "cpuspeclist"), "cpus"),
     **dict.fromkeys(("gres", "feature"), "gpus"),
@@ -79,7 +81,7 @@ def cause(section: str, key: str, release: str, was: str = "") -> str:
 
 def group(section: str, key: str, release: str, was: str) -> str:
     """Return the group of `slurm.left` that a key is in; "" if none has it, or if the release cannot read it."""
-    return "" if _is_removed(section, key, release, was) else left(_table(section)).get(key, "")
+    return "" if _is_removed(section, key, release, was) else _FREED.get(key) or left(_table(section)).get(key, "")
 
 
 def _is_removed(section: str, key: str, release: str, was: str) -> bool:

@@ -59,6 +59,8 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
     for key, value in _DEFAULTS.items():
         if conf.value(key) is None and not draft.leaves("slurm_conf", key):
             draft.say(("slurm", "parameters", key), int(value) if value.isdecimal() else value)
+    if conf.value("statesavelocation") is None and "place" in draft.data["slurm"].get("left", ()):
+        draft.say(("slurm", "state"), "/var/spool")  # Slurm's default
     draft.data["gpu"] = {"constrain_devices": False}
     if has(draft.data["slurm"]["version"], "SystemdTimeout") and not draft.leaves("cgroup", "SystemdTimeout"):
         draft.data["slurm"]["cgroup"] = {"parameters": {"SystemdTimeout": 1000}}

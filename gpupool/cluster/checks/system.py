@@ -13,10 +13,10 @@ _NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")
 
 
 def ensure_system_directories_are_not_used(site: Site) -> Iterator[Complaint]:
-    """No setting uses a directory of the operating system."""
-    storage = site.inventory.storage
+    """No setting uses a directory of the operating system; slurm.state may, where `slurm.left` has place."""
+    storage, slurm = site.inventory.storage, site.inventory.slurm
     named: list[tuple[Path, str, bool]] = [
-        (("slurm", "state"), site.inventory.slurm.state, True),
+        *([] if "place" in slurm.left else [(("slurm", "state"), slurm.state, True)]),
         (("storage", "mount_root"), storage.mount_root, False),
         (("storage", "home", "path"), fixed(storage.home.path), False),
     ]
