@@ -8,13 +8,13 @@ _REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingst
 _SETTINGS = {
     "steps": ("rebootprogram", "resumetimeout"),
     "place": ("statesavelocation", "slurmctldhost", "include", "plugstackconfig", "accountingstoragepass"),
-    "gpus": ("grestypes", "accountingstoragetres", "defcpupergpu"),
+    "gpus": ("defcpupergpu",),
     "names": ("clustername",),
     "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
 }
 _BY_SETTING = {**left("slurm_conf"), **{key: cause for cause, of in _SETTINGS.items() for key in of}}
 # the group with which `check` accepts the cluster's value of a word
-_FREED = {"statesavelocation": "place"}
+_FREED = {"statesavelocation": "place", "feature": "gpus"}
 _BY_NODE = {
     **dict.fromkeys(("cpus", "sockets", "corespersocket", "threadspercore", "corespeccount", "cpuspeclist"), "cpus"),
     **dict.fromkeys(("gres", "feature"), "gpus"),
@@ -81,6 +81,8 @@ def cause(section: str, key: str, release: str, was: str = "") -> str:
 
 def group(section: str, key: str, release: str, was: str) -> str:
     """Return the group of `slurm.left` that a key is in; "" if none has it, or if the release cannot read it."""
+    if section == "gres":
+        return "gpus"
     return "" if _is_removed(section, key, release, was) else _FREED.get(key) or left(_table(section)).get(key, "")
 
 

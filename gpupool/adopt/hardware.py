@@ -41,8 +41,11 @@ class Machine:
         self.kept += other.kept
 
 
-def machine(entry: Entry, *, cores: bool) -> Machine:
-    """Return the machine of a line. With `cores`, Slurm allocates cores, so that sockets and threads are needed."""
+def machine(entry: Entry, *, cores: bool, plain_gres: bool = False) -> Machine:
+    """Return the machine of a line. With `cores`, Slurm allocates cores, so that sockets and threads are needed.
+
+    With `plain_gres`, GPU types are no features, and Gres is also kept in Slurm's own words where they differ.
+    """
     made, left = Machine(), dict(entry.facts)
 
     def say(part: dict[str, Any], key: str, value: Any, *names: str) -> None:
@@ -64,7 +67,7 @@ def machine(entry: Entry, *, cores: bool) -> Machine:
     attempt(made.hardware, "cpus_kept_per_gpu", "restrictedcorespergpu", whole)
     attempt(made.hardware, "local_disk", "tmpdisk", lambda text: {"real_size": f"{whole(text)}M"})
     _count_gres(made, left, say)
-    gpus = made.node.get("gpus", {})  # each type is a feature anyway
+    gpus = {} if plain_gres else made.node.get("gpus", {})  # each type is a feature anyway
     for name in ("feature", "features"):
         attempt(made.node, "features", name, lambda text: [word for word in options(text) if word not in gpus])
     if (state := left.get("state")) is not None:
@@ -74,12 +77,27 @@ def machine(entry: Entry, *, cores: bool) -> Machine:
         else:
             made.lost.append(("a state, not configuration: slurmctld has it, `scontrol update` changes it", state))
     made.kept = [fact for name, fact in left.items() if name not in _ELSEWHERE]
+    if plain_gres and (gres := entry.facts.get("gres")) and _gres_in_words(made) != gres_of(entry):
+        made.kept.append(gres)
+        made.lost = [(why, fact) for why, fact in made.lost if fact != gres]
     return made
+
+
+def gres_of(entry: Entry) -> str:
+    """Return Gres of a line in one form: sorted, in small letters, without sockets."""
+    return ",".join(sorted(word.partition("(")[0].lower() for word in options(entry.value("gres") or "")))
 
 
 def has_whole_cores(entry: Entry) -> bool:
     """Return whether the CPUs of a line are its sockets times cores times threads, as allocation by core needs."""
     return "sockets" in machine(entry, cores=True).hardware
+
+
+def _gres_in_words(made: Machine) -> str:
+    """Return Gres as gpupool writes it for the words of a machine, in the form of `gres_of`."""
+    gpus, others = made.node.get("gpus", {}).items(), made.node.get("gres", {}).items()
+    words = [*(f"gpu:{gpu}:{count}" for gpu, count in gpus), *(f"{name}:{count}" for name, count in others)]
+    return ",".join(sorted(word.lower() for word in words))
 
 
 def _memory(entry: Entry) -> int:

@@ -14,6 +14,7 @@ from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.gres import add_gres, drop_usual_devices
 from gpupool.adopt.hardware import has_whole_cores
+from gpupool.adopt.includes import Reader
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.nodes import Names, add_nodes, network
 from gpupool.adopt.partitions import add_partitions
@@ -70,11 +71,10 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     if not conf.of("NodeName"):
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes, and an inventory needs nodes")
     draft = Draft()
-    own = _own_files(folder, conf)
+    own = _own_files(folder, conf, left)
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
-    names = _add(draft, folder, conf, release)
-    if left:
-        draft.data["slurm"]["left"] = left
+    draft.data["slurm"] = {"version": release, **({"left": left} if left else {})}
+    names = _add(draft, folder, conf)
     add_gres(draft, gres, names)
     drop_usual_devices(draft)
     _add_others(draft, folder, conf, names, cgroup, own)
@@ -83,18 +83,19 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     found = differences(conf, cgroup, gres, names, loaded.cluster) if loaded.cluster else None
     if found is not None:
         settings = (facts[-1] for facts in conf.settings.values())
-        mark_same(draft, [*settings, *(fact for line in cgroup for fact in line)], found)
-    used = [*conf.files, *(name for name in ("gres.conf", "cgroup.conf") if folder.has(name)), *own]
+        lines = [*cgroup, *(gres if "gres.conf" in own else ())]
+        mark_same(draft, [*settings, *(fact for line in lines for fact in line)], found)
+    further = [name for name in ("gres.conf", "cgroup.conf") if folder.has(name)]
+    used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]
     return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found)
 
 
-def _add(draft: Draft, folder: Folder, conf: SlurmConf, release: str) -> Names:
+def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:
     draft.data["schema"] = 1
     name = conf.value("clustername") or "cluster"
     safe = re.sub(r"[^a-z0-9_-]", "-", name.lower())
     draft.say(("cluster", "name"), safe if safe[:1].isalpha() else f"c-{safe}", *conf.settings.get("clustername", ()))
-    draft.data["slurm"] = {"version": release}
     cores = allocates_cores(conf) and all(map(has_whole_cores, conf.of("NodeName")))
     names = add_nodes(draft, folder, conf, cores=cores)
     if not names.new:
@@ -126,12 +127,15 @@ def _drop(draft: Draft, kind: str, facts: list[Fact]) -> None:
         draft.drop("the language has no such line", *facts)
 
 
-def _own_files(folder: Folder, conf: SlurmConf) -> dict[str, str]:
+def _own_files(folder: Folder, conf: SlurmConf, left: list[str]) -> dict[str, str]:
     """Return the site's own files that the folder `slurm` of an inventory takes."""
     plugins = (conf.value("jobsubmitplugins") or "").lower().split(",")
-    names = [name for name in _FILES if folder.has(name) and (name != "job_submit.lua" or "lua" in plugins)]
+    used = {"job_submit.lua": "lua" in plugins}
+    names = [name for name in _FILES if folder.has(name) and used.get(name, True)]
     found = {name: folder.read(name) for name in names}
-    return {name: text for name, text in found.items() if text is not None}
+    if "gpus" in left and folder.has("gres.conf"):  # with the lines of included files, which nodes do not have
+        found["gres.conf"] = "".join(f"{line.text.strip()}\n" for line in Reader(Folder(folder.top)).lines("gres.conf"))
+    return {name: text for name, text in found.items() if text}
 
 
 def _accepted(draft: Draft, place: Path, own: dict[str, str], folder: Folder) -> Loaded:

@@ -6,7 +6,7 @@ Defaults: src/common/read_config.h and slurm.conf(5) of 24.11. A key that neithe
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
-from gpupool.adopt.hardware import machine
+from gpupool.adopt.hardware import gres_of, machine
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.partitions import prices
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
@@ -173,7 +173,7 @@ def _node(entry: Entry) -> Meaning:
     values = {
         **hardware,
         "realmemory": entry.value("realmemory") or "1",
-        "gres": ",".join(sorted(word.partition("(")[0].lower() for word in options(entry.value("gres") or ""))),
+        "gres": gres_of(entry),
         "feature": ",".join(sorted({*options(entry.value("feature", "features") or "")})),
         "state": {"idle": "unknown"}.get(state := (entry.value("state") or "unknown").lower(), state),
     }

@@ -84,7 +84,8 @@ def _runs(draft: Draft, folder: Folder, conf: SlurmConf, names: Names, *, cores:
         if not (members := _members(folder, entry, names)):
             draft.drop("no further nodes", entry.head, *entry.facts.values())
             continue
-        made, addresses = machine(entry, cores=cores), _addresses(draft, entry, members)
+        made = machine(entry, cores=cores, plain_gres=draft.leaves("node", "gres"))
+        addresses = _addresses(draft, entry, members)
         last = runs[-1] if runs else None
         if last and last.machine.alike == made.alike and bool(last.addresses) == bool(addresses):
             last.machine.join(made)

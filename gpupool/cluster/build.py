@@ -63,6 +63,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
         shape = inventory.hardware.get(entry.hardware or "")
         if expanded.path not in devices:
             devices[expanded.path] = devices_of(inventory.gpu_types, entry)
+        types = () if "gpus" in inventory.slurm.left else entry.gpus
         gone = list(outages(site, name)) if inventory.out_of_service else []
         lost = {device for _, each in gone for device in each}
         all_devices = devices[expanded.path]
@@ -82,7 +83,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             else None,
             gpus=_counted(entry.gpus, lost),
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus else 0,
-            features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
+            features=tuple(dict.fromkeys((*types, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
             system=site.system_of(entry),

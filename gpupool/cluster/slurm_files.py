@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-NAMES = ("job_submit.lua", "plugstack.conf", "topology.conf")
+NAMES = ("gres.conf", "job_submit.lua", "plugstack.conf", "topology.conf")
 _PROGRAM = re.compile(r"(prolog|epilog)-[A-Za-z0-9][A-Za-z0-9_-]*")
 _SPANK = re.compile(r"(required|optional)\s+\S.*")
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.managed import ROLES
 from gpupool.slurm.keys.tables import NEEDED_BY_CAPS
 
+_GRES = f"{SLURM}/gres.conf"
 # The roles that count on the keys of a group.
 _FOR_ROLES = {"configless": ("compute", "head"), "place": ("controller", "database", "compute", "munge")}
 
@@ -24,7 +26,9 @@ def ensure_labs_have_what_their_caps_need(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_left_groups_have_no_words(site: Site) -> Iterator[Complaint]:
-    """A setting of the inventory that would only write keys of such a group is not used beside it."""
+    """A setting that would only write keys of such a group is not used beside it; gres.conf is used only with gpus."""
+    if _GRES in site.attached and "gpus" not in site.inventory.slurm.left:
+        yield Complaint(("slurm", "left"), f"{_GRES} has no effect: gpupool writes gres.conf", "add gpus, or remove it")
     for group, path, has_word in _words(site.inventory):
         if has_word and group in site.inventory.slurm.left:
             yield Complaint(path, f"has no effect: slurm.left has {group}", "write it in slurm.parameters")
@@ -55,6 +59,7 @@ def _words(inventory: Inventory) -> Iterator[tuple[str, Path, object]]:
     yield "memory", ("scheduler", "max_memory"), scheduler.max_memory.model_fields_set
     yield "order", ("scheduler", "priority_weights"), scheduler.priority_weights.model_fields_set
     yield "select", ("scheduler", "one_task_per_core"), scheduler.one_task_per_core
+    yield "gpus", ("out_of_service",), inventory.out_of_service
     yield "enforce", ("scheduler", "enforce_limits"), "enforce_limits" in scheduler.model_fields_set
     yield "configless", ("scheduler", "rpc_limit"), scheduler.rpc_limit
     yield "configless", ("cloud",), inventory.cloud

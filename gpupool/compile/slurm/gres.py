@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
+from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.parameters import merged, pairs
@@ -21,8 +22,13 @@ OUT_OF_SERVICE = "out_of_service"
 
 @lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
-    """Return gres.conf for all nodes; nodes with the same GPUs share lines."""
+    """Return gres.conf for all nodes; nodes with the same GPUs share lines.
+
+    If `slurm.left` has gpus, it is the site's own file of the folder `slurm`, except on a testbed without GPUs.
+    """
     finds = cluster.drivers.gpu != "fake"
+    if "gpus" in cluster.slurm.left and finds:
+        return cluster.attached.get(f"{SLURM}/gres.conf", "# the site has no lines\n")
     lines = [line for nodes in _alike(cluster) for line in _gpu_lines(cluster, nodes, finds=finds)]
     return fill("gres.conf", cluster=cluster, lines=[*lines, *_own_lines(cluster), *_closed_lines(cluster)])
 

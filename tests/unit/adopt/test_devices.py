@@ -44,9 +44,17 @@ def test_files_of_every_node_are_described_once(tmp_path: Path) -> None:
     assert len({id(text) for text in found.values()}) == 1
 
 
+def test_devices_that_gpupool_would_write_otherwise_are_the_sites_own_gres_conf(tmp_path: Path) -> None:
+    text = "NodeName=g[1-2] Name=gpu Type=a File=/dev/nvidia[0-3] Cores=0-7\n"
+    meaning(tmp_path, f"# ours\nInclude /etc/slurm/gpus.conf\n{text.replace('g[1-2]', 'g1')}")
+    (tmp_path / "gpus.conf").write_text(text.replace("g[1-2]", "g2"))
+    result = adopted(Folder(tmp_path), "24.11")
+    assert [str(one) for one in result.differences or [] if one.section == "gres"] == []
+    assert result.files["slurm/gres.conf"] == text.replace("g[1-2]", "g2") + text.replace("g[1-2]", "g1")
+
+
 def test_a_difference_of_devices_is_shown(tmp_path: Path) -> None:
-    meaning(tmp_path, "NodeName=g[1-2] Name=gpu Type=a File=/dev/nvidia[0-3] Cores=0-7\n")
+    (tmp_path / "slurm.conf").write_text("NodeName=g_1 Gres=gpu:a:4\n")
+    (tmp_path / "gres.conf").write_text("NodeName=g_1 Name=gpu Type=a File=/dev/nvidia[0-3] Cores=0-7\n")
     lines = [str(one) for one in adopted(Folder(tmp_path), "24.11").differences or [] if one.section == "gres"]
-    assert lines == [
-        "gpu in gres.conf of node g[1-2]: cores=0-7 type=a file=/dev/nvidia[0-3], would be type=a file=/dev/nvidia[0-3]"
-    ]
+    assert lines == ["gpu in gres.conf of node g_1: cores=0-7 type=a file=/dev/nvidia[0-3], would be not set"]

@@ -34,6 +34,10 @@ PartitionName=old Nodes=old[1-4]
 """
 
 
+# in Slurm's own words, because the language has a type for each GPU
+GRES = {"parameters": {"Gres": "gpu:2"}}
+
+
 def of(top: Path, text: str = CLUSTER, **others: str) -> Adopted:
     for name, content in {"slurm": text, **others}.items():
         (top / f"{name}.conf").write_text(content, encoding="utf-8")
@@ -56,7 +60,7 @@ def test_check_accepts_the_inventory_and_nodes_are_folded(tmp_path: Path) -> Non
     nodes = data(result, "nodes.yml")
     assert nodes["nodes"] == [
         {
-            "name": "g[1-3]", "roles": ["compute"], "hardware": "g", "gpus": {"a100": 4}, "features": ["fast"],
+            "name": "g[1-3]", "roles": ["compute"], "hardware": "g", "gpus": {"a100": 4}, "features": ["fast", "a100"],
             "address": "10.1.1.[1-3]", "managed": False,
         },
         {"name": "c-1", "roles": ["compute"], "hardware": "c", "gpus": {"gpu": 2}, "managed": False},
@@ -65,7 +69,7 @@ def test_check_accepts_the_inventory_and_nodes_are_folded(tmp_path: Path) -> Non
     ]  # fmt: skip
     assert nodes["hardware"] == {
         "g": {"cpus": 32, "sockets": 2, "cores": 8, "threads": 2, "real_memory": 64000},
-        "c": {"cpus": 32, "sockets": 2, "cores": 8, "threads": 2, "real_memory": 32000, "weight": 5},
+        "c": {"cpus": 32, "sockets": 2, "cores": 8, "threads": 2, "real_memory": 32000, "weight": 5} | GRES,
     }
 
 
@@ -107,7 +111,6 @@ def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> N
     found = {str(one): one.cause for one in of(tmp_path).differences or []}
     expected = {
         "slurm.conf:14: NodeName of node c_1: c_1, would be c-1": "names",
-        "slurm.conf:14: Gres of node c_1: gpu:2, would be gpu:gpu:2": "gpus",
         "slurm.conf:16: QOS of partition quick: fast, would be not set": "partition QOS",
         "slurm.conf:14: State of node c_1: down, would be unknown": "state",
     }
@@ -121,7 +124,8 @@ def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None
     nodes = data(result, "nodes.yml")
     assert nodes["gpu_types"]["a100"]["autodetect"] == "nvidia"  # type: ignore[index]
     assert nodes["nodes"][1]["devices"] == {"gpu": ["/dev/nvidia2", "/dev/nvidia3"]}  # type: ignore[index]
-    assert fates(result)["Cores=0-3"].startswith("not taken")
+    assert fates(result)["Cores=0-3"].startswith("same")
+    assert result.files["slurm/gres.conf"] == gres
 
 
 def test_cgroup_conf_is_taken_or_stays_in_slurms_words(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from inventories import SMALL, changed
+from inventories import SMALL, changed, copied
 
+from gpupool.cluster.load import examine, load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.scheduling import Left
 from gpupool.compile.slurm import arbiter, submit
 from gpupool.compile.slurm.conf import slurm_conf
-from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.keys.tables import of_groups
 
 LABS = (
@@ -40,6 +41,7 @@ def test_no_key_of_a_group_is_written_and_all_others_stay(group: str, tmp_path: 
     assert after.keys() & theirs == set()
     # max_script_size is of the plugin
     rest = before.keys() - theirs - ({"schedulerparameters"} if group == "submit" else set())
+    rest -= {"nodename"} if group == "gpus" else set()  # a GPU's type is no feature then
     assert {key: after.get(key) for key in rest} == {key: before[key] for key in rest}
     assert theirs & before.keys() or group in ("memory", "submit")
     assert keys(cgroup_conf(part)).keys() & of_groups("cgroup", [group]) == set()
@@ -60,6 +62,26 @@ def test_a_key_that_the_plain_check_refuses_is_accepted_only_where_its_group_is_
         leaving(tmp_path / "b", ["cgroups"], "{SlurmUser: root}")
 
 
+def test_gpus_are_as_the_site_has_them_in_slurm_conf_and_gres_conf(tmp_path: Path) -> None:
+    gres = "Name=gpu File=/dev/nvidia[0-7]\n"
+    typed = "gpus: {a40: 8}"
+    plain = ("gpus: {a40: 8}", "gpus: {a40: 8}, parameters: {Gres: 'gpu:8'}")
+    folder = copied(SMALL, tmp_path, *LABS, *ALONE, plain, ("scheduler:", "slurm: {left: [gpus]}\nscheduler:"))
+    assert gres_conf(load(folder)) == "# the site has no lines\n"
+    (folder / "slurm").mkdir()
+    (folder / "slurm" / "gres.conf").write_text(gres)
+    cluster = load(folder)
+    assert gres_conf(cluster) == gres
+    line = next(line for line in slurm_conf(cluster).splitlines() if line.startswith("NodeName=gpu-[1-2]"))
+    assert "Gres=gpu:8 " in f"{line} "
+    assert "Feature=" not in line
+    file = folder / "inventory.yml"
+    file.write_text(file.read_text().replace("left: [gpus]", "left: []").replace(plain[1], typed))
+    assert [located.complaint.message for located in examine(folder).errors] == [
+        "slurm/gres.conf has no effect: gpupool writes gres.conf"
+    ]
+
+
 def test_the_plugin_is_the_sites_own_file_or_none(tmp_path: Path) -> None:
     cluster = leaving(tmp_path, ["submit"])
     assert submit.job_submit_lua(cluster) is None
@@ -67,7 +89,7 @@ def test_the_plugin_is_the_sites_own_file_or_none(tmp_path: Path) -> None:
     assert submit.wanted(leaving(tmp_path / "b", []))
 
 
-@pytest.mark.parametrize("group", ["cgroups", "enforce", "submit", "order", "select"])
+@pytest.mark.parametrize("group", ["cgroups", "enforce", "submit", "order", "select", "gpus"])
 def test_the_arbiter_does_not_act_without_what_it_counts_on(group: str, tmp_path: Path) -> None:
     preempting = ("max_time: 2d\n", "max_time: 2d\n    preemptable: true\n")
     for left, acts in (("[]", True), (f"[{group}]", False)):
