@@ -60,10 +60,18 @@ def merged(text: str, parameters: Mapping[str, str], left: Collection[str] = ())
 
 
 def _without(lines: list[str], left: Collection[str], given: Collection[str]) -> Iterator[str]:
-    """Yield the lines without gpupool's own of the keys `left`; the inventory's of the keys `given` are the last."""
+    """Yield the lines without gpupool's own of the keys `left`, nor the comments above these.
+
+    The inventory's lines of the keys `given` are the last of their keys. The first line of a file stays.
+    """
     names = [line.partition("=")[0].lower() for line in lines]
     last = {name: index for index, name in enumerate(names) if name in given}
-    yield from (line for index, line in enumerate(lines) if names[index] not in left or last.get(names[index]) == index)
+    gone = {index for index, name in enumerate(names) if name in left and last.get(name) != index}
+    for index in sorted(gone, reverse=True):
+        while index > 1 and lines[index - 1].startswith("#"):
+            index -= 1
+            gone.add(index)
+    yield from (line for index, line in enumerate(lines) if index not in gone)
 
 
 def _joined(ours: str, theirs: str) -> str:

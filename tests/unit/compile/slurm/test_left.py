@@ -56,6 +56,16 @@ def test_the_sites_value_stands_as_it_is_even_of_a_list(tmp_path: Path) -> None:
     assert keys(cgroup_conf(cluster))["constraincores"] == "no"
 
 
+def test_comments_of_keys_that_are_left_are_not_written(tmp_path: Path) -> None:
+    whole, part = leaving(tmp_path / "a", []), leaving(tmp_path / "b", ["cgroups"], cgroup="{ConstrainCores: no}")
+    gone = {*slurm_conf(whole).splitlines()} - {*slurm_conf(part).splitlines()}
+    assert [line for line in gone if line.startswith("#")] == [
+        "# Jobs: tracked by control groups, allocated by logical CPU"
+    ]
+    comments = [line for line in cgroup_conf(part).splitlines() if line.startswith("#")]
+    assert comments == cgroup_conf(whole).splitlines()[:1]
+
+
 def test_a_key_that_the_plain_check_refuses_is_accepted_only_where_its_group_is_left(tmp_path: Path) -> None:
     assert keys(slurm_conf(leaving(tmp_path / "a", ["place"], "{SlurmUser: root}")))["slurmuser"] == "root"
     with pytest.raises(Exception, match="SlurmUser cannot be set here"):
