@@ -188,6 +188,8 @@ def test_of_a_controller_that_becomes_managed_gpupool_manages_slurms_files_and_a
     assert loaded.errors == []
     assert loaded.cluster
     assert loaded.cluster.nodes["ctl"].managed_roles == {"slurm", "accounts"}
+    without: dict[str, Any] = data(of(tmp_path, "NodeName=a\n"), "cluster.yml")
+    assert without["cluster"]["manage"] == ["slurm"]
 
 
 def test_partitions_that_preempt_by_their_tiers_are_preemptable(tmp_path: Path) -> None:
