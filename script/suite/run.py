@@ -89,15 +89,23 @@ class Work:
 
     def stop(self, number: signal.Signals) -> None:
         """Send a signal to all processes that it has started."""
-        if self.process and self.process.poll() is None:
-            os.killpg(self.process.pid, number)
+        if self.process:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+    def wait(self) -> None:
+        """Wait until its command has ended.
+
+        A Ctrl-C during `Popen.poll` can leave the lock of that Popen held, and `Popen.wait` would then wait forever.
+        """
+        if self.process:
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
 
     def kill(self) -> None:
         """Kill all processes of its group, whether it has ended or not."""
-        if self.process:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self.stop(signal.SIGKILL)
+        self.wait()
 
     def _next(self) -> None:
         command = self._left.pop(0)
@@ -258,8 +266,7 @@ class Run:
             for work in running:
                 work.stop(signal.SIGINT)
             for work in running:
-                if work.process:
-                    work.process.wait()
+                work.wait()
         except KeyboardInterrupt:
             say("ending them at once")
         for work in running:

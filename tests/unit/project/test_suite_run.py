@@ -48,6 +48,17 @@ def test_output_is_printed_in_order_whichever_layer_ends_first(
     assert capfdbinary.readouterr().out == b"first\nsecond\n"
 
 
+def test_a_command_is_killed_although_a_ctrl_c_has_left_the_lock_of_its_popen_held() -> None:
+    work = Work("unit", shell("exec sleep infinity"), 1, None, os.environ)
+    work.begin(0)
+    assert work.process
+    lock = vars(work.process)["_waitpid_lock"]  # Popen.poll takes it, and an interrupt can come before its `try`
+    lock.acquire()
+    work.kill()
+    lock.release()
+    assert work.process.wait() == -signal.SIGKILL
+
+
 def test_a_failure_stops_only_the_later_commands_of_its_layer(tmp_path: Path) -> None:
     bad = Layer("unit", (*shell("exit 3"), *shell(f"touch {tmp_path}/never")), 5)
     good = Layer("operations", (*shell("true"), *shell(f"touch {tmp_path}/done")), 5)
