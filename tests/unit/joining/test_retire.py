@@ -83,7 +83,7 @@ def test_controllers_that_cannot_be_changed_stop_the_retirement(wide: Site) -> N
     [
         ("nosuch", UsageError, "nosuch"),
         ("ctl", UsageError, "ctl: only nodes whose only role is compute can be retired"),
-        ("gpu-1,gpu-2,gpu-3", BadInventoryError, ""),
+        ("gpu-1,gpu-2,gpu-3", BadInventoryError, "no node has the role compute"),
     ],
 )
 def test_a_node_that_is_required_is_not_retired(wide: Site, selector: str, error: type[GpupoolError], why: str) -> None:
