@@ -78,6 +78,12 @@ def partition_qos(partition: Partition) -> str | None:
     return f"partition-{partition.name.lower()}" if limited or partition.entry.lifts_per_user else None
 
 
+def per_user(partition: Partition) -> dict[str, int]:
+    """Return a partition's limits per user by TRES; where it lifts those of the job's QoS, it keeps its own."""
+    lifted = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED} if partition.entry.lifts_per_user else {}
+    return {**lifted, **tres(partition.limits.per_user)}
+
+
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
     qos = user.qos_on(day, account)
     # If the inventory has no QoS, users keep slurmdbd's own: `normal`.
@@ -103,8 +109,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
             if partition.limits.per_user.submitted is not None:
                 # It replaces the limit of the job's QoS.
                 by_name[own]["MaxSubmitPU"] = _most_submitted(cluster, partition.limits)
-            if partition.entry.lifts_per_user:
-                by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+            by_name[own]["MaxTRESPU"] = per_user(partition)
     # A job that alone exceeds a limit could never start, so it is refused instead of waiting forever.
     flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
     return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}

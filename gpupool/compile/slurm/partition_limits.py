@@ -9,7 +9,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Limits
-from gpupool.compile.slurm.accounting import UNBOUNDED, denies, partition_qos, tres
+from gpupool.compile.slurm.accounting import denies, partition_qos, per_user, tres
 from gpupool.slurm.times import minutes
 
 
@@ -22,7 +22,7 @@ def of_plugin(cluster: Cluster) -> dict[str, Any]:
     partitions = {name: _limits(partition.limits, deny=denies(cluster)) for name, partition in own.items()}
     for name, partition in own.items():
         if partition.entry.lifts_per_user:
-            partitions[name]["per_user"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+            partitions[name]["per_user"] = per_user(partition)
     qos = {
         name.lower(): {
             **_limits(entry.limits, entry.max_wall, deny=denies(cluster, name)),

@@ -174,6 +174,12 @@ def test_limits_of_cvmlp_hold_per_user_and_user_overcap_lifts_them(skynet: Clust
     assert all(not fields["GrpTRES"] for fields in wanted["qos"].values())
 
 
+def test_a_partition_that_lifts_a_limit_of_the_qos_keeps_its_own(tmp_path: Path) -> None:
+    places = "\n  - {name: own, nodes: '@compute', lift: [per_user], limits: {per_user: {gpu: 2}}}\nscheduler: {"
+    own = entities(changed(SMALL, tmp_path, ("\nscheduler: {", places)))["qos"]["partition-own"]
+    assert own["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": 2}
+
+
 @pytest.mark.promise("SKY-153")
 def test_debug_has_its_limit_for_jobs_of_every_qos(skynet: Cluster) -> None:
     assert set_fields(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}

@@ -111,6 +111,12 @@ def test_limits_of_a_qos_count_where_no_partition_lifts_them(
     assert lifted.submit(partition="short,long", num_tasks=128, **asked).set == {}
 
 
+def test_a_partition_that_lifts_a_limit_of_the_qos_refuses_by_its_own(tmp_path: Path) -> None:
+    own = plugin(tmp_path, instead={**LIFTED, LONG: f"{LIFTED[LONG]} limits: {{per_user: {{gpu: 2}}}},"})
+    assert own.submit(partition="short,long", tres_per_job="gres/gpu:3").set.get("partition") == "short"
+    assert own.submit(partition="short,long", num_tasks=129).set.get("partition") == "long"
+
+
 def test_a_limit_on_a_type_counts_gpus_of_that_type(tmp_path: Path) -> None:
     typed = plugin(
         tmp_path, "untyped_gpus: refuse", instead={LONG: f"{LONG} limits: {{per_user: {{gpus: {{a40: 4}}}}}},"}
