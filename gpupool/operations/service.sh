@@ -20,8 +20,11 @@ down() { # like `say`, for a unit that does not run
   reason="unit-down $unit"; say "$@"
 }
 began=$(date +%s)
+stays() { # whether the unit is active for a second; each look takes longer on a slow machine, as the daemon's start does
+  for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; systemctl is-active --quiet -- "$unit" || return 1; done
+}
 settle() { # some daemons report that they are ready before they read a bad file and end
-  sleep 1; systemctl is-active --quiet -- "$unit" || down "stopped right after its start"
+  stays || down "stopped right after its start"
 }
 note() { # write the stamp after the start, when the daemon runs with these files
   write_stamp "$unit" "$(process_of "$unit")" "$sums"
@@ -40,7 +43,7 @@ put_back() { # restores the former files and prints the result; does nothing if 
     sync -- "$copy"; mv -fT -- "$copy" "$path"
   done
   systemctl daemon-reload; systemctl reset-failed -- "$unit" 2>/dev/null || :
-  if ! systemctl start -- "$unit" >&2 2>&1 || { sleep 1; ! systemctl is-active --quiet -- "$unit"; }; then
+  if ! systemctl start -- "$unit" >&2 2>&1 || ! stays; then
     printf '%s' "; its former files are back, and it does not start with them either"; return 0
   fi
   sums=$old; note; printf '%s' "; its former files are back, and it runs with them"
