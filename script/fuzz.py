@@ -234,7 +234,7 @@ def asked(usual: int, releases: Sequence[str] = ()) -> tuple[Any, ...]:
 
     Without `releases`, there is no third.
     """
-    parser = argparse.ArgumentParser(prog="script/fuzz [--slurm]", description="Inventories at random, tried.")
+    parser = argparse.ArgumentParser(prog="script/fuzz [--slurm | --limits]", description="Random inventories.")
     parser.add_argument("most", nargs="?", type=int, default=usual, help=f"how many ({usual})")
     parser.add_argument("seed", nargs="?", type=int, default=1, help="of the choices (1)")
     if releases:

@@ -1,0 +1,92 @@
+"""Whether Slurm accepts a job, reckoned from the words of the inventory alone, as docs/concepts.md has them.
+
+It reads the inventory as it is written, and uses nothing that gpupool made of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .jobs import Job
+
+_UNITS = {"h": 1, "d": 24}  # hours
+
+
+class Reckoning:
+    """The words of an inventory by name."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Read the inventory's data, with the keys that `inventory.Made` writes."""
+        self.places = _by_name(data["partitions"])
+        self.accounts = _by_name(data["accounts"])
+        self.users = _by_name(data["users"])
+        self.gpus = {node["name"]: sum(node.get("gpus", {}).values()) for node in data["nodes"]}
+        self.qos = data["qos"]
+        self.default = data["scheduler"]["default_partition"]
+
+    def reasons(self, job: Job) -> list[str]:
+        """Return why each partition of a job refuses it; empty if one of them admits it."""
+        names = job.partitions or (self.default,)
+        account = job.account or self.users[job.user]["account"]
+        qos = job.qos or self._qos(self.places[names[0]], account)
+        if not self._may_use(job.user, account, qos):
+            return [f"{job.user} may not use QoS {qos}"]
+        reasons = [next(self._reasons(job, self.places[name], account, qos), None) for name in names]
+        return [f"{name}: {reason}" for name, reason in zip(names, reasons, strict=True)] if all(reasons) else []
+
+    def _qos(self, place: Mapping[str, Any], account: str) -> str:
+        """Return the QoS of a job without --qos: that of its first partition, if it admits the account."""
+        usual = next(name for name, qos in self.qos.items() if qos.get("default"))
+        return str(place.get("default_qos", usual)) if _admits(place, account) else usual
+
+    def _may_use(self, user: str, account: str, qos: str) -> bool:
+        listed = (*self.users[user].get("qos", ()), *self.accounts[account].get("qos", ()))
+        return self.qos[qos].get("everybody", True) or qos in listed
+
+    def _reasons(self, job: Job, place: Mapping[str, Any], account: str, name: str) -> Iterator[str]:
+        qos, least = self.qos[name], place.get("limits", {}).get("per_job_least", {}).get("gpu", 0)
+        if not _admits(place, account):
+            yield f"it does not admit account {account}"
+        if name not in place.get("qos", [name]):
+            yield f"it does not admit QoS {name}"
+        hours = min(_hours(place["max_time"]), _hours(qos.get("max_wall", place["max_time"])))
+        if (job.hours or 0) > hours:
+            yield f"at most {hours} hours"
+        if place.get("without_gpu") == "refuse" and not job.gpus:
+            yield "not without a GPU"
+        if job.gpus < least:
+            yield f"at least {least} GPUs"
+        if job.gpus > (most := self._most_gpus(place, qos, account)):
+            yield f"at most {most} GPUs"
+        cpus = _first("per_job", "cpu", place, qos, self.accounts[account])
+        if cpus is not None and job.tasks > cpus:
+            yield f"at most {cpus} CPUs"
+
+    def _most_gpus(self, place: Mapping[str, Any], qos: Mapping[str, Any], account: str) -> int:
+        """Return the GPUs of a job at most: limits of an account and its users apply beside those of the others."""
+        lifted = "per_user" in place.get("lift", ())
+        of_account = self.accounts[account]
+        limits = (
+            _first("per_user", "gpu", *((place,) if lifted else (place, qos))),
+            _first("per_user", "gpu", of_account),
+            _first("group", "gpu", of_account),
+            sum(self.gpus[node] for node in place["nodes"].split(",")),
+        )
+        return min(limit for limit in limits if limit is not None)
+
+
+def _by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {entry["name"]: entry for entry in entries}
+
+
+def _admits(place: Mapping[str, Any], account: str) -> bool:
+    return account in place.get("allow_accounts", [account]) and account not in place.get("deny_accounts", ())
+
+
+def _hours(span: str) -> int:
+    return int(span[:-1]) * _UNITS[span[-1]]
+
+
+def _first(kind: str, resource: str, *entries: Mapping[str, Any]) -> int | None:
+    """Return the limit on a resource of the first of these entries that has one."""
+    limits = (entry.get("limits", {}).get(kind, {}).get(resource) for entry in entries)
+    return next((limit for limit in limits if limit is not None), None)
