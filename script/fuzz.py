@@ -6,15 +6,14 @@ import io
 import random
 import re
 import shutil
-import signal
 import sys
-import tempfile
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
+
+import fuzz_cases
+from fuzz_cases import ROOT
 
 from gpupool import cli
 from gpupool.cluster.load import examine
@@ -22,9 +21,7 @@ from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
 from gpupool.slurm.releases import DEFAULT
 
-ROOT = Path(__file__).parents[1]
 INVENTORIES = tuple(sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")))
-KEPT = ROOT / "build" / "fuzz"
 LONGEST = 10  # seconds that one check may take
 
 _SCALAR = re.compile(r"(?<=: )[^\s,{}\[\]#][^,{}\[\]\n#]*|(?<=[\[,] )[^\s,{}\[\]:#][^,{}\[\]\n:#]*")
@@ -203,30 +200,8 @@ def faults(folder: Path) -> list[str]:
 
 def main(most: int, seed: int) -> int:
     """Try `most` inventories; return how many failed."""
-
-    def late(_: int, __: FrameType | None) -> None:
-        raise TimeoutError(f"more than {LONGEST} s")
-
-    signal.signal(signal.SIGALRM, late)
-    failed, slowest = 0, (0.0, 0)
-    for number in range(most):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            case(seed, number, folder)
-            began = time.monotonic()
-            signal.alarm(2 * LONGEST)  # `faults` checks twice: by the command, and for the complaints
-            wrong = faults(folder)
-            signal.alarm(0)
-            slowest = max(slowest, (time.monotonic() - began, number))
-            if wrong:
-                failed += 1
-                shutil.copytree(folder, KEPT / f"{seed}-{number}", dirs_exist_ok=True)
-                print(f"{KEPT.relative_to(ROOT)}/{seed}-{number}: {wrong[0]}", flush=True)
-        if (number + 1) % 500 == 0 or number + 1 == most:
-            print(
-                f"{number + 1} tried, {failed} failed, the slowest {slowest[0]:.1f} s (number {slowest[1]})", flush=True
-            )
-    return failed
+    limit = fuzz_cases.by_the_wall(2 * LONGEST)  # `faults` checks twice: by the command, and for the complaints
+    return fuzz_cases.failed(most, str(seed), limit, lambda number, folder: case(seed, number, folder), faults)
 
 
 def asked(usual: int, releases: Sequence[str] = ()) -> tuple[Any, ...]:

@@ -8,24 +8,20 @@ import argparse
 import contextlib
 import io
 import random
-import shutil
-import signal
 import sys
-import tempfile
-import time
 import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import FrameType
+
+import fuzz_cases
+from fuzz_cases import ROOT
 
 from gpupool import cli
 from gpupool.cluster.load import examine, load
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 
-ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "build" / "fuzz"
 LONGEST = 10  # seconds of a processor for one configuration
 _OWN = ("example", "arandu", "gcp-slurm")
 #: A small configuration with what the others lack, in the spellings that Slurm takes.
@@ -97,10 +93,6 @@ _WORDS = (
     *("CPUs=", "Sockets=3 ", "Gres=gpu ", "QOS=", "Feature=", "\x00", "\x1b[2J", "\u2028", "\u202e", "é", "y" * 5000),
     *("!!x", "*a", "&a", "${x}", "{{x}}", "../..", "/etc", "a b", "@compute", "true", "~"),
 )
-
-
-class LateError(Exception):
-    """A command takes too long. It is no OSError, of which the command line makes a message."""
 
 
 @cache
@@ -176,31 +168,14 @@ def faults(folder: Path, to: Path) -> list[str]:
 
 def main(most: int, seed: int, folder: Path | None = None) -> int:
     """Try `most` configurations; return how many failed."""
-
-    def late(_: int, __: FrameType | None) -> None:
-        raise LateError(f"more than {LONGEST} s")
-
-    signal.signal(signal.SIGPROF, late)
     of = seeds(folder)
-    failed, slowest = 0, (0.0, 0)
-    for number in range(most):
-        with tempfile.TemporaryDirectory() as name:
-            files, to = Path(name) / "files", Path(name) / "to"
-            files.mkdir()
-            case(seed, number, files, of)
-            began = time.process_time()
-            signal.setitimer(signal.ITIMER_PROF, LONGEST)
-            wrong = faults(files, to)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            slowest = max(slowest, (time.process_time() - began, number))
-            if wrong:
-                failed += 1
-                shutil.copytree(files, KEPT / f"adopt-{seed}-{number}", dirs_exist_ok=True)
-                print(f"{KEPT.relative_to(ROOT)}/adopt-{seed}-{number}: {wrong[0]}", flush=True)
-        if (number + 1) % 500 == 0 or number + 1 == most:
-            tried = f"{number + 1} tried, {failed} failed"
-            print(f"{tried}, the slowest {slowest[0]:.1f} s (number {slowest[1]})", flush=True)
-    return failed
+    return fuzz_cases.failed(
+        most,
+        f"adopt-{seed}",
+        fuzz_cases.of_a_processor(LONGEST),
+        lambda number, files: case(seed, number, files, of),
+        lambda files: faults(files, files.with_name("to")),
+    )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
+import fuzz_cases
 import fuzz_slurm
 
 from gpupool.cluster.load import examine
@@ -139,10 +140,10 @@ def main(most: int, seed: int, version: Tested = DEFAULT) -> int:
         for tried, (number, cluster) in zip(range(1, most + 1), clusters(seed, version), strict=False):
             if said := here.complaints(cluster):
                 failed += 1
-                kept = fuzz.KEPT / f"slurm-{version}-{seed}-{number}"
+                kept = fuzz_cases.KEPT / f"slurm-{version}-{seed}-{number}"
                 kept.mkdir(parents=True, exist_ok=True)
                 made(seed, number, kept, version)
-                print(f"{kept.relative_to(fuzz.ROOT)}: {said[0]}", flush=True)
+                print(f"{kept.relative_to(fuzz_cases.ROOT)}: {said[0]}", flush=True)
             if tried % 50 == 0 or tried == most:
                 print(f"{tried} tried, {failed} failed", flush=True)
     return failed

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import fuzz
+from fuzz_cases import KEPT, ROOT
 
 from .run import tried
 
@@ -21,10 +22,10 @@ def main(most: int, seed: int) -> int:
             accepted, refused = accepted + outcome.accepted, refused + outcome.refused
             differing += len(outcome.differences)
             if outcome.differences:
-                kept = fuzz.KEPT / f"limits-{seed}-{outcome.number}"
+                kept = KEPT / f"limits-{seed}-{outcome.number}"
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
                 for difference in outcome.differences:
-                    print(f"{kept.relative_to(fuzz.ROOT)}: {difference}", flush=True)
+                    print(f"{kept.relative_to(ROOT)}: {difference}", flush=True)
             print(f"{count} clusters: {accepted} jobs accepted, {refused} refused, {differing} differ", flush=True)
     return differing
 
