@@ -62,8 +62,8 @@ def _described(parts: Iterable[_Part]) -> str:
     files: dict[str, list[str]] = {}
     for part in parts:
         files.setdefault(part.keys, []).extend(part.files)
-    found = (" ".join(filter(None, (words, f"file={fold_set(of)}" if of else ""))) for words, of in files.items())
-    return "; ".join(sorted(found))
+    resources = (f"{keys} file={fold_set(of)}".strip() if of else keys for keys, of in files.items())
+    return "; ".join(sorted(resources))
 
 
 def _resources(text: str) -> frozenset[str]:

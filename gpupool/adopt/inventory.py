@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -84,7 +85,7 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     if found is not None:
         settings = (facts[-1] for facts in conf.settings.values())
         lines = [*cgroup, *(gres if "gres.conf" in own else ())]
-        mark_same(draft, [*settings, *(fact for line in lines for fact in line)], found)
+        mark_same(draft, [*settings, *chain.from_iterable(lines)], found)
     further = [name for name in ("gres.conf", "cgroup.conf") if folder.has(name)]
     used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]

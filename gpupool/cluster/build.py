@@ -16,7 +16,6 @@ from gpupool.cluster.resolve.times import default_time
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
-from gpupool.cluster.schema.managed import ROLES
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import has
 
@@ -56,7 +55,6 @@ def build(site: Site) -> model.Cluster:
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
     keeps_cpus = has(inventory.slurm.version, "RestrictedCoresPerGPU")
-    managed = frozenset(inventory.cluster.manage or ROLES)
     devices: dict[object, tuple[Device, ...]] = {}  # by entry: all nodes of an entry have the same devices
     for expanded in site.node_table.nodes:
         entry, name = expanded.entry, expanded.name
@@ -93,7 +91,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             gres=entry.gres,
             out_of_service=tuple(model.OutOfService(outage.reason, outage.until, each) for outage, each in gone),
             installed=all_devices if lost else (),
-            managed_roles=frozenset(entry.manage) if entry.manage else managed,
+            managed_roles=site.managed_roles(entry),
         )
 
 

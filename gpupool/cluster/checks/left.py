@@ -6,7 +6,6 @@ from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
-from gpupool.cluster.schema.managed import ROLES
 from gpupool.slurm.keys.tables import NEEDED_BY_CAPS
 
 _GRES = f"{SLURM}/gres.conf"
@@ -16,10 +15,7 @@ _FOR_ROLES = {"configless": ("compute", "head"), "place": ("controller", "databa
 
 def ensure_labs_have_what_their_caps_need(site: Site) -> Iterator[Complaint]:
     """The cap of a lab is enforced only with gpupool's own values of these groups."""
-    inventory = site.inventory
-    if not any(account.kind == "lab" for account in inventory.accounts):
-        return
-    for index, group in enumerate(inventory.slurm.left):
+    for index, group in enumerate(site.inventory.slurm.left if site.accounts_of_kind("lab") else ()):
         if group in NEEDED_BY_CAPS:
             message = f"the caps of labs need gpupool's own keys of {group}"
             yield Complaint(("slurm", "left", index), message, "remove it, or make them accounts of another kind")
@@ -36,10 +32,9 @@ def ensure_left_groups_have_no_words(site: Site) -> Iterator[Complaint]:
 
 def ensure_roles_have_the_groups_that_they_need(site: Site) -> Iterator[Complaint]:
     """A role that counts on the keys of a group is not managed where the site has them."""
-    inventory = site.inventory
-    for index, group in enumerate(inventory.slurm.left):
+    for index, group in enumerate(site.inventory.slurm.left):
         for node in site.node_table.nodes:
-            managed = {*(node.entry.manage or inventory.cluster.manage or ROLES)} if node.entry.managed else set()
+            managed = site.managed_roles(node.entry) if node.entry.managed else ()
             roles = [role for role in _FOR_ROLES.get(group, ()) if role in managed and _runs(role, node.entry.roles)]
             if roles:
                 message = f"the role {roles[0]} of {node.name} needs gpupool's own keys of {group}"

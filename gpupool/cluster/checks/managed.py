@@ -7,7 +7,6 @@ from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.node_table import ExpandedNode
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.schema.managed import ROLES
 
 _CONTROLLERS = ("controller", "backup-controller")
 
@@ -22,8 +21,8 @@ class _Promise:
     on: tuple[str, ...] = ()
 
 
-def _has_labs(site: Site) -> bool:
-    return any(account.kind == "lab" for account in site.inventory.accounts)
+def _has_labs(site: Site) -> object:
+    return site.accounts_of_kind("lab")
 
 
 def _has_budgets(site: Site) -> bool:
@@ -66,7 +65,7 @@ _PROMISES = (
 def ensure_promises_are_managed(site: Site) -> Iterator[Complaint]:
     """Each promise of the inventory has a role that keeps it, on every node that gpupool logs in to."""
     for promise in _PROMISES:
-        without = [node for node in _logged_in(site, promise.on) if promise.role not in _managed(site, node)]
+        without = [node for node in _logged_in(site, promise.on) if promise.role not in site.managed_roles(node.entry)]
         if without and promise.made(site):
             names = listed([node.name for node in without])
             message = f"{promise.broken}: gpupool does not manage {promise.role} on {names}"
@@ -76,7 +75,7 @@ def ensure_promises_are_managed(site: Site) -> Iterator[Complaint]:
 def ensure_slurm_is_managed_on_all_controllers(site: Site) -> Iterator[Complaint]:
     """All nodes with slurm.conf as a file get it from gpupool, or none of them: else they would have different ones."""
     nodes = list(_logged_in(site, (*_CONTROLLERS, "database")))
-    without = [node for node in nodes if "slurm" not in _managed(site, node)]
+    without = [node for node in nodes if "slurm" not in site.managed_roles(node.entry)]
     if without and len(without) < len(nodes):
         others = listed([node.name for node in nodes if node not in without])
         message = f"{without[0].name} keeps its own slurm.conf, and {others} would get another one"
@@ -87,10 +86,6 @@ def _logged_in(site: Site, roles: tuple[str, ...]) -> Iterator[ExpandedNode]:
     for node in site.node_table.nodes:
         if node.entry.managed and (not roles or {*roles} & {*node.entry.roles}):
             yield node
-
-
-def _managed(site: Site, node: ExpandedNode) -> tuple[str, ...]:
-    return node.entry.manage or site.inventory.cluster.manage or ROLES
 
 
 def _path(node: ExpandedNode) -> tuple[str | int, ...]:

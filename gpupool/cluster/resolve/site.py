@@ -12,6 +12,7 @@ from gpupool.cluster.resolve.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
+from gpupool.cluster.schema.managed import ROLES
 from gpupool.distributions.tables import Distribution, distribution
 from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
@@ -62,6 +63,10 @@ class Site:
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""
         return [account for account in self.inventory.accounts if account.kind == kind]
+
+    def managed_roles(self, entry: NodeEntry) -> frozenset[str]:
+        """Return the roles that `manage` has for the nodes of an entry: its own, else the cluster's, else all."""
+        return frozenset(entry.manage or self.inventory.cluster.manage or ROLES)
 
     @cached_property
     def ownership(self) -> Ownership:

@@ -16,4 +16,5 @@ def unit(cluster: Cluster, node: Node) -> str:
 
 def others(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return the packages that cannot be beside the node's clock, each with the key of the inventory that keeps it."""
-    return {name: f"software.clock: {name}" for name in node.system.clocks if name != clock(cluster, node)}
+    own = clock(cluster, node)
+    return {name: f"software.clock: {name}" for name in node.system.clocks if name != own}
