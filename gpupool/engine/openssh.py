@@ -23,6 +23,7 @@ from pyinfra.connectors.ssh_util import load_key_with_certificate
 from pyinfra.connectors.sshuserclient import SSHClient
 from pyinfra.connectors.sshuserclient.client import StrictPolicy
 
+from gpupool.engine.greeting import PatientTransport
 from gpupool.errors import GpupoolError
 from gpupool.remote import ssh_errors
 from gpupool.remote.settings import Settings, read
@@ -131,6 +132,7 @@ class Client(SSHClient):
                 timeout=greeting,
                 banner_timeout=greeting,
                 auth_timeout=login,
+                transport_factory=PatientTransport,
             )
         except SSHException as error:
             # paramiko reports a login without an answer as a refusal, or as a lost session if there is another key

@@ -14,6 +14,7 @@ from pyinfra.connectors.ssh import SSHConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command_for_host, remove_any_sudo_askpass_file
 
 from gpupool.engine import alive, channel
+from gpupool.engine.greeting import PatientTransport
 from gpupool.engine.lock import FirstAnswer, Lock, LockError, ask_clock_and_lock
 from gpupool.engine.openssh import Client, Limits
 from gpupool.remote.command import TooMuchError
@@ -50,8 +51,12 @@ class PoolSSH(SSHConnector):
 
     def make_paramiko_kwargs(self) -> dict[str, Any]:
         """Return the arguments of paramiko's connect, with its limits for the greeting and the login."""
-        kwargs: dict[str, Any] = super().make_paramiko_kwargs()
-        return {"banner_timeout": GREETING_SECONDS, "auth_timeout": LOGIN_SECONDS, **kwargs}
+        own = {
+            "banner_timeout": GREETING_SECONDS,
+            "auth_timeout": LOGIN_SECONDS,
+            "transport_factory": PatientTransport,
+        }
+        return {**own, **super().make_paramiko_kwargs()}
 
     def _connect(self) -> None:
         if command := self.host.data.get("ssh_command"):

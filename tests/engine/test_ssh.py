@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from origin import ORIGIN
+from pace import start
 from pyinfra import host
 from pyinfra.api import FactBase, StringCommand
 from pyinfra.operations import files, server
 from ssh_server import LOCAL, Server, new_key, serving
 
-from gpupool.engine import alive, session
+from gpupool.engine import alive, host_runs, session, ssh
 from gpupool.engine.drive import NodeHost, run
 from gpupool.engine.ssh import PoolSSH
 from gpupool.facts.script import ask
@@ -33,6 +34,17 @@ def work() -> None:
 
 def failure(node: Server, **data: Any) -> str | None:
     return run([NodeHost("n1", (), {**node.data, **data})], work, execute=True, origin=ORIGIN).hosts["n1"].failure
+
+
+def test_a_node_whose_sshd_is_slow_to_greet_is_reached_and_one_that_never_does_is_named(
+    node: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = start()
+    node.waits = 2 * limit
+    monkeypatch.setattr(host_runs, "ANSWER_SECONDS", limit)  # a busy node accepts connections at once
+    assert failure(node) is None
+    monkeypatch.setattr(ssh, "GREETING_SECONDS", limit / 2)
+    assert failure(node) == "cannot be reached: no SSH server answered"
 
 
 def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None:

@@ -45,6 +45,7 @@ class Server:
     data: dict[str, Any]
     asked: Path  # the commands, one a line
     hangs: bool = False  # if set, the kernel still answers, but no program does
+    waits: float = 0  # seconds before SSH's greeting
     considers: float = 0  # seconds before a login is answered
     before: str = ""  # shell commands before each command
     user: str = "root"  # the only user who may log in
@@ -188,6 +189,7 @@ def serving(folder: Path, user: str = "root") -> Iterator[Server]:
             while True:
                 transport = paramiko.Transport(listener.accept()[0])
                 transport.add_server_key(host_key)
+                time.sleep(node.waits)
                 node.transports.append(transport)
                 with contextlib.suppress(EOFError, paramiko.SSHException):
                     transport.start_server(server=Session(node, transport, login), event=threading.Event())
