@@ -10,18 +10,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _FAILED = 1  # pytest's exit code if tests failed; other codes are errors of pytest's own
-MOST = 3  # failed tests that get a second try: more have a common cause
+MOST = 3  # failures that get a second try: more have a common cause
 
 
 def command(failures: Path, code: int) -> Sequence[str] | None:
     """Return the command that tries the failed tests again, or None for a failure without a second try.
 
-    `failures` is the file of the failed tests. It is renamed, and the second try writes it again.
+    `failures` is the file of the failed tests. It is renamed, and the second try writes it again. A cluster that many
+    tests share and that did not come up is one failure, though each of these tests has an error.
     """
-    if code != _FAILED or not failures.exists() or len(names := _names(failures)) > MOST:
+    if code != _FAILED or not failures.exists():
+        return None
+    known = _read(failures)
+    if len({failure["text" if failure["when"] == "setup" else "test"] for failure in known}) > MOST:
         return None
     failures.rename(first_failures(failures))
-    return ("pytest", "-n", "0", *names)
+    return ("pytest", "-n", "0", *dict.fromkeys(failure["test"] for failure in known))
 
 
 def first_failures(failures: Path) -> Path:
@@ -38,11 +42,10 @@ def passed(layers: Mapping[str, bool], folder: Path) -> dict[str, str]:
     for name, ok in layers.items():
         first = first_failures(folder / f"{name}.failed")
         if ok and first.exists():
-            for line in first.read_text().splitlines():
-                failure = json.loads(line)
+            for failure in _read(first):
                 found.setdefault(failure["test"], failure["text"])
     return found
 
 
-def _names(failures: Path) -> list[str]:
-    return list(dict.fromkeys(json.loads(line)["test"] for line in failures.read_text().splitlines()))
+def _read(failures: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in failures.read_text().splitlines()]

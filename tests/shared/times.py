@@ -52,7 +52,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     file = os.environ.get("GPUPOOL_TEST_FAILURES")
     if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(file).open("a") as output:
-            output.write(json.dumps({"test": report.nodeid, "text": report.longreprtext}) + "\n")
+            failure = {"test": report.nodeid, "when": report.when, "text": report.longreprtext}
+            output.write(json.dumps(failure) + "\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
