@@ -1,4 +1,4 @@
-"""SSH's greeting and exchange of keys with a time limit of their own, apart from the limit of the TCP connection."""
+"""SSH's greeting and exchange of keys with a separate time limit, apart from that of the TCP connection."""
 
 import threading
 from typing import Any

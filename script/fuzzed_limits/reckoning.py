@@ -3,7 +3,7 @@
 It reads the inventory as it is written, and uses nothing that gpupool made of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .jobs import Job
@@ -27,29 +27,50 @@ class Reckoning:
         """Return why each partition of a job refuses it; empty if one of them admits it."""
         names = job.partitions or (self.default,)
         account = job.account or self.users[job.user]["account"]
-        qos = job.qos or self._qos(self.places[names[0]], account)
+        qos, before = (job.qos, 0) if job.qos else self._qos(job, names, account)
         if not self._may_use(job.user, account, qos):
             return [f"{job.user} may not use QoS {qos}"]
-        reasons = [next(self._reasons(job, self.places[name], account, qos), None) for name in names]
+        reasons = [
+            next(self._limits(job, self.places[name], account, self._default_qos(name, account)))
+            if place < before
+            else next(self._reasons(job, self.places[name], account, qos), None)
+            for place, name in enumerate(names)
+        ]
         return [f"{name}: {reason}" for name, reason in zip(names, reasons, strict=True)] if all(reasons) else []
 
-    def _qos(self, place: Mapping[str, Any], account: str) -> str:
-        """Return the QoS of a job without --qos: that of its first partition, if it admits the account."""
-        usual = next(name for name, qos in self.qos.items() if qos.get("default"))
+    def _qos(self, job: Job, names: Sequence[str], account: str) -> tuple[str, int]:
+        """Return the QoS of a job without --qos, and how many partitions it left first.
+
+        The QoS is that of the first partition whose limits take the job with it.
+        """
+        each = [self._default_qos(name, account) for name in names]
+        taken = (
+            (qos, place)
+            for place, (name, qos) in enumerate(zip(names, each, strict=True))
+            if not any(self._limits(job, self.places[name], account, qos))
+        )
+        return next(taken, (each[0], 0))
+
+    def _default_qos(self, name: str, account: str) -> str:
+        place, usual = self.places[name], next(name for name, qos in self.qos.items() if qos.get("default"))
         return str(place.get("default_qos", usual)) if _admits(place, account) else usual
 
     def _may_use(self, user: str, account: str, qos: str) -> bool:
         listed = (*self.users[user].get("qos", ()), *self.accounts[account].get("qos", ()))
         return self.qos[qos].get("everybody", True) or qos in listed
 
-    def _reasons(self, job: Job, place: Mapping[str, Any], account: str, name: str) -> Iterator[str]:
-        qos, least = self.qos[name], place.get("limits", {}).get("per_job_least", {}).get("gpu", 0)
+    def _reasons(self, job: Job, place: Mapping[str, Any], account: str, qos: str) -> Iterator[str]:
         if not _admits(place, account):
             yield f"it does not admit account {account}"
-        if name not in place.get("qos", [name]):
-            yield f"it does not admit QoS {name}"
-        hours = min(_hours(place["max_time"]), _hours(qos.get("max_wall", place["max_time"])))
-        if (job.hours or 0) > hours:
+        if qos not in place.get("qos", [qos]):
+            yield f"it does not admit QoS {qos}"
+        if (job.hours or 0) > (hours := _hours(place["max_time"])):
+            yield f"at most {hours} hours"
+        yield from self._limits(job, place, account, qos)
+
+    def _limits(self, job: Job, place: Mapping[str, Any], account: str, name: str) -> Iterator[str]:
+        qos, least = self.qos[name], place.get("limits", {}).get("per_job_least", {}).get("gpu", 0)
+        if (job.hours or 0) > (hours := _hours(qos.get("max_wall", f"{job.hours or 0}h"))):
             yield f"at most {hours} hours"
         if place.get("without_gpu") == "refuse" and not job.gpus:
             yield "not without a GPU"

@@ -24,18 +24,19 @@ local function requested(job, name)
 end
 
 -- Returns whether a job requests more than one of the maxima. For each resource the first of two QoS counts that has a
--- maximum for it.
+-- maximum for it, else the account's.
 local function is_above(job, amount, first, second)
+  local of_account = (site.partition_limits.accounts or {})[request.account(job)] or {}
   for _, kind in ipairs(MOST) do
-    local own, other = first[kind] or {}, second[kind] or {}
+    local own, other, last = first[kind] or {}, second[kind] or {}, of_account[kind] or {}
     for resource, number in pairs(amount) do
-      local most = own[resource] or other[resource]
+      local most = own[resource] or other[resource] or last[resource]
       if most and number > most then
         return true
       end
     end
   end
-  local wall, time = first.wall or second.wall, given(job.time_limit)
+  local wall, time = first.wall or second.wall or of_account.wall, given(job.time_limit)
   return wall and time and time > wall
 end
 
@@ -51,29 +52,35 @@ local function is_below(job, amount, first, second)
   return false
 end
 
--- Returns the QoS that a job will have, or nil where that depends on the partition that is left.
-local function qos_of(job)
-  local name, replaced = request.qos(job), site.replaced and site.replaced[request.account(job)] or {}
-  if given(job.qos) or not site.partition_qos then
-    return replaced[name] or name
+-- Returns the QoS that a job will have if this is its first partition.
+local function qos_of(job, name)
+  local replaced = site.replaced and site.replaced[request.account(job)] or {}
+  local qos = (request.qos_of_partition(job, name) or request.qos(job)):lower()
+  return replaced[qos] and replaced[qos]:lower() or qos
+end
+
+-- Returns whether the limits of a partition refuse a job with this QoS.
+local function is_refused(job, name, qos)
+  local limits = site.partition_limits
+  local first, second = limits.partitions[name] or {}, limits.qos[qos] or {}
+  local is_refusing = first.deny or second.deny
+  if second.over_partition then
+    first, second = second, first
   end
+  local amount = requested(job, name)
+  return is_refusing and (is_above(job, amount, first, second) or is_below(job, amount, first, second))
 end
 
 -- With DenyOnLimit, slurmctld refuses a job that exceeds the limits of one of its partitions, also if EnforcePartLimits
--- is ANY. So a job leaves these partitions; if all of them refuse it, Slurm itself refuses it with the reason.
+-- is ANY. So a job leaves these partitions; if all of them refuse it, Slurm itself refuses it with the reason. It is
+-- then a job of the partitions that are left: the first of them that takes it has a say in its QoS.
 function rules.ask(job, all)
-  local limits, names, left = site.partition_limits, {}, {}
-  local own = limits.qos[qos_of(all) or ""] or {}
+  local qos, names, left = nil, {}, {}
   for name in request.names(given(all.partition)) do
-    local first, second = limits.partitions[name] or {}, own
-    local is_refusing = first.deny or second.deny
-    if second.over_partition then
-      first, second = second, first
-    end
-    local amount = requested(all, name)
-    if is_refusing and (is_above(all, amount, first, second) or is_below(all, amount, first, second)) then
+    if is_refused(all, name, qos or qos_of(all, name)) then
       left[#left + 1] = name
     else
+      qos = qos or qos_of(all, name)
       names[#names + 1] = name
     end
   end

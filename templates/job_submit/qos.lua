@@ -11,13 +11,11 @@ function rules.account(_, all)
   end
 end
 
--- A job without --qos gets the QoS of its first partition, as Slurm's DefaultTime does. Accounts with a default QoS
--- keep it. If the partition does not admit the account, its user must read that, and not about the QoS.
+-- A job without --qos gets the QoS of its first partition, as Slurm's DefaultTime does.
 function rules.of_partition(job, _, partitions)
-  local place = site.partition_qos[request.partitions(job, partitions):match("^[^,]*")]
-  local has_own = site.own_qos and site.own_qos[request.account(job)]
-  if place and not given(job.qos) and not has_own and request.is_admitted(job, place) then
-    job.qos = place.qos
+  local qos = request.qos_of_partition(job, request.partitions(job, partitions):match("^[^,]*"))
+  if qos then
+    job.qos = qos
   end
 end
 
@@ -53,6 +51,20 @@ function rules.replaced(job, all, partitions)
   end
 end
 
+-- Returns the partitions of a job that admit its account and its QoS; all of them if none does, since Slurm refuses it.
+local function admitting(job, partitions)
+  local all, names = {}, {}
+  for name in request.names(request.partitions(job, partitions)) do
+    local place = site.admits and site.admits[name] or {}
+    local admits = request.is_admitted(job, place)
+    for qos in request.names(place.qos and request.qos(job)) do
+      admits = admits and place.qos[qos]
+    end
+    all[#all + 1], names[#names + 1] = name, admits and name or nil
+  end
+  return #names > 0 and names or all
+end
+
 -- Where a limit counts minutes, Slurm gives a job without --time all minutes of the limit, and refuses it where its
 -- partition is shorter. So the job gets the shortest time of its partitions and of its QoS, else of its account. The
 -- same if all its partitions are shorter than its QoS.
@@ -67,7 +79,7 @@ function rules.time(job, all, partitions)
     counted, longer = counted or timed.qos[name], longer or timed.longer[name]
     of_qos = math.min(of_qos, walls[name] or math.huge)
   end
-  for name in request.names(request.partitions(all, partitions)) do
+  for _, name in ipairs(admitting(all, partitions)) do
     if partitions[name] then
       counted = counted or timed.partitions[name]
       local time = request.default_time(name, partitions[name])

@@ -49,6 +49,16 @@ function request.qos(job)
   return (request.given(job.qos) or job.default_qos or site.default_qos):lower()
 end
 
+-- Returns the default QoS of a partition for a job without --qos, or nil. Accounts with a default QoS keep it. If the
+-- partition does not admit the account, its user must read that, and not about the QoS.
+function request.qos_of_partition(job, name)
+  local place = site.partition_qos and site.partition_qos[name]
+  local has_own = site.own_qos and site.own_qos[request.account(job)]
+  if place and not request.given(job.qos) and not has_own and request.is_admitted(job, place) then
+    return place.qos
+  end
+end
+
 -- Returns the time limit (minutes) of a job without --time in a partition of slurmctld.
 function request.default_time(name, partition)
   return site.default_times and site.default_times[name] or partition.max_time

@@ -36,7 +36,7 @@ def failure(node: Server, **data: Any) -> str | None:
     return run([NodeHost("n1", (), {**node.data, **data})], work, execute=True, origin=ORIGIN).hosts["n1"].failure
 
 
-def test_a_node_whose_sshd_is_slow_to_greet_is_reached_and_one_that_never_does_is_named(
+def test_a_node_whose_sshd_is_slow_to_greet_is_reached_and_a_silent_node_is_named(
     node: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = start()

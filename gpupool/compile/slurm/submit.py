@@ -147,6 +147,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     yield "own_qos", ("partition_qos",), _names(name.lower() for name in cluster.accounts if cluster.qos_of(name))
     yield "walls", ("replaced", "timed"), walls
     yield "default_times", ("replaced", "timed", "budget"), times
+    yield "admits", ("timed",), dict(_admits(cluster))
     yield "default_qos", ("preemptable_qos", "timed", "partition_limits"), cluster.default_qos or "normal"
     yield "default_queue", counted, next((name for name, partition in partitions.items() if partition.default), "")
     yield "default_cpus", counted, cpus.by_default(cluster)
@@ -213,6 +214,16 @@ def _accounts(cluster: Cluster, partition: Partition) -> dict[str, Any]:
         if accounts:
             return {key: _names(name.lower() for name in _with_those_below(cluster, accounts))}
     return {}
+
+
+def _admits(cluster: Cluster) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each partition that does not admit all jobs, with its accounts, and its QoS in lower case."""
+    for name, partition in cluster.partitions.items():
+        admits = _accounts(cluster, partition)
+        if partition.entry.qos:
+            admits["qos"] = _names(qos.lower() for qos in partition.entry.qos)
+        if admits:
+            yield name, admits
 
 
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:

@@ -52,7 +52,11 @@ def test_without_rules_there_is_no_plugin(tmp_path: Path) -> None:
         ("max_memory: {per_gpu: 45G}", {}, "most_memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "recommended_cpus"),
         ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),
-        ("", {"instead": {"name: long, nodes": "name: long, default_qos: long, nodes"}}, "partition_qos"),
+        (
+            "",
+            {"instead": {"name: long, nodes": "name: long, default_qos: long, nodes"}},
+            "partition_limits partition_qos",
+        ),
     ],
 )
 @pytest.mark.parametrize("luas", LUAS)

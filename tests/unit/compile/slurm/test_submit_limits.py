@@ -131,13 +131,89 @@ def test_a_qos_may_be_over_its_partition(tmp_path: Path) -> None:
     assert plugin(tmp_path, instead=over).submit(partition="short,long", num_tasks=129).set == {}, "Slurm refuses both"
 
 
+@pytest.mark.parametrize(("asked", "becomes"), [({}, "long"), ({"account": "red"}, None)], ids=str)
+def test_limits_of_the_qos_that_replaces_another_count(
+    tmp_path: Path, asked: dict[str, Any], becomes: str | None
+) -> None:
+    """The account red has the QoS `limited`, which has no limit on CPUs."""
+    replacing = plugin(tmp_path, replaces=REPLACES, instead=LIFTED)
+    fields = {"default_account": "blue", **asked}
+    assert replacing.submit(partition="short,long", num_tasks=129, **fields).set.get("partition") == becomes
+
+
+RED_GROUP = "{name: red, kind: lab, gid: 5001, contributed_gpus: 10"
+TOP = "{name: top, kind: department, limits: {per_job: {cpu: 4}, group: {gpu: 10, nodes: 2}}}"
+FREE = f"{LONG} limits: {{per_job: {{cpu: 200, wall: 7d}}}},"
+
+
 @pytest.mark.parametrize(
-    "more", [{"replaces": REPLACES}, {"instead": {"red-only, nodes": "red-only, default_qos: long, nodes"}}]
+    ("limits", "above", "within"),
+    [
+        ("per_job: {cpu: 4}", {"num_tasks": 5}, {"num_tasks": 4}),
+        ("per_job: {wall: 1h}", {"time_limit": 61}, {"time_limit": 60}),
+    ],
 )
-def test_a_qos_that_is_not_yet_known_has_no_limits(tmp_path: Path, more: dict[str, Any]) -> None:
-    """Another rule gives the job its QoS."""
-    asked = plugin(tmp_path, **{**more, "instead": {**LIFTED, **more.get("instead", {})}})
-    assert asked.submit(partition="short,long", num_tasks=129).set.get("partition") is None
+def test_limits_of_an_account_count_where_no_partition_replaces_them(
+    tmp_path: Path, limits: str, above: dict[str, Any], within: dict[str, Any]
+) -> None:
+    """Slurm refuses a job for one of its partitions, here `short`, which has no limits."""
+    own = plugin(tmp_path, instead={LONG: FREE, RED_GROUP: f"{RED_GROUP}, limits: {{{limits}}}"})
+    for asked in ("short,long", "long,short"):
+        assert own.submit(partition=asked, **above).set == {"partition": "long"}
+        assert own.submit(partition=asked, **within).set == {}
+        assert own.submit(partition=asked, account="blue", **above).set == {}
+
+
+@pytest.mark.parametrize(("limits", "most"), [("", 2), (", limits: {per_user: {nodes: 1}}", 1)])
+def test_group_limits_refuse_where_only_one_partition_refuses(tmp_path: Path, limits: str, most: int) -> None:
+    """In `short` alone, a job above the limits waits."""
+    waiting = {NORMAL: f"{NORMAL}, over_limit: wait", "accounts:\n": f"accounts:\n  - {TOP}\n"}
+    own = plugin(tmp_path, instead={LONG: FREE, **waiting, RED_GROUP: f"{RED_GROUP}, parent: top{limits}"})
+    assert own.submit(partition="short,long", min_nodes=most + 1).set == {"partition": "short"}
+    assert own.submit(partition="short,long", min_nodes=most).set == {}
+
+
+def test_the_nearest_limit_per_job_of_an_account_counts(tmp_path: Path) -> None:
+    top = {RED_GROUP: f"{RED_GROUP}, parent: top", "accounts:\n": f"accounts:\n  - {TOP}\n"}
+    assert plugin(tmp_path, instead={LONG: FREE, **top}).submit(partition="short,long", num_tasks=5).set == {
+        "partition": "long"
+    }
+    nearer = plugin(
+        tmp_path, instead={LONG: FREE, **top, RED_GROUP: f"{top[RED_GROUP]}, limits: {{per_job: {{cpu: 64}}}}"}
+    )
+    assert nearer.submit(partition="short,long", num_tasks=64).set == {}
+
+
+DEFAULT = {
+    LONG: f"{LONG} default_qos: long, limits: {{per_job_least: {{gpu: 2}}}},",
+    "long: {max_wall: 7d}": "long: {max_wall: 7d, limits: {per_job: {cpu: 4}}}",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "becomes"),
+    [
+        ({"partition": "short,long", "num_tasks": 8, **GPUS}, {}),
+        ({"partition": "long,short", "num_tasks": 8, **GPUS}, {"partition": "short"}),
+        ({"partition": "long,short", "num_tasks": 4, **GPUS}, {"qos": "long"}),
+        ({"partition": "long,short", "num_tasks": 4}, {"partition": "short"}),
+        ({"partition": "long,short", "num_tasks": 8, "qos": "long", **GPUS}, {}),
+        ({"partition": "debug,long,short", "num_tasks": 8}, {"partition": "debug,short"}),
+    ],
+    ids=str,
+)
+def test_a_job_has_the_qos_of_the_first_partition_whose_limits_take_it(
+    tmp_path: Path, asked: dict[str, Any], becomes: dict[str, Any]
+) -> None:
+    places = plugin(tmp_path, instead=DEFAULT)
+    assert places.submit(default_account="blue", **asked).set == becomes
+
+
+def test_a_default_qos_refuses_in_its_partition_alone(tmp_path: Path) -> None:
+    """The partitions have no limits, but the QoS of one of them does."""
+    long = {LONG: f"{LONG} default_qos: long,", "long: {max_wall: 7d}": DEFAULT["long: {max_wall: 7d}"]}
+    places = plugin(tmp_path, instead=long)
+    assert places.submit(default_account="blue", partition="long,short", num_tasks=5).set == {"partition": "short"}
 
 
 @pytest.mark.parametrize(

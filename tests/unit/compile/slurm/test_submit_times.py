@@ -9,6 +9,7 @@ from gpupool.compile.slurm.submit import job_submit_lua
 
 RED, BLUE = "{name: red, kind: lab, gid: 5001,", "{name: blue, kind: lab, gid: 5002,"
 LONG = '{name: long, nodes: "@compute", max_time: 7d,'
+DEBUG = '{name: debug, nodes: "@compute", max_time: 4h,'
 TOP = "{name: top, kind: department, limits: {group: {gpu: 10}, group_minutes: {cpu: 90000}}}"
 NONE = "untyped_gpus: refuse"  # a plugin without any other rule that sets something
 
@@ -49,6 +50,43 @@ def minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 )
 def test_a_job_without_a_time_gets_the_shortest_maximum(minutes: Plugin, asked: dict[str, Any], time: int) -> None:
     assert minutes.submit(**asked).set == {"time_limit": time}
+
+
+@pytest.mark.parametrize(
+    ("asked", "time"),
+    [
+        ({"partition": "overcap,red-only"}, 10080),
+        ({"partition": "overcap,red-only", "default_account": "blue"}, 180),
+        ({"partition": "overcap"}, 2880),
+        ({"partition": "debug,red-only", "qos": "long"}, 10080),
+        ({"partition": "debug,red-only"}, 240),
+        ({"partition": "debug", "qos": "long"}, 240),
+    ],
+)
+def test_partitions_that_do_not_admit_a_job_do_not_shorten_it(
+    tmp_path_factory: pytest.TempPathFactory, asked: dict[str, Any], time: int
+) -> None:
+    """Red may not use `overcap`, and `debug` has not the QoS long. Slurm refuses a job that no partition admits."""
+    instead = {
+        **with_limits(red="{group_minutes: {gpu: 90000}}"),
+        BLUE: f"{BLUE} limits: {{per_job: {{wall: 3h}}, per_user_minutes: {{cpu: 90000}}}},",
+        DEBUG: f"{DEBUG} qos: [normal],",
+    }
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("admitted"), NONE, instead=instead))
+    assert text is not None
+    places = Plugin(text, partitions={**PARTITIONS, "red-only": 10080, "overcap": 2880})
+    assert places.submit(**asked).set == {"time_limit": time}
+
+
+def test_a_partition_that_does_not_admit_a_job_is_not_long_enough_for_its_qos(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Slurm gives the job the wall of its QoS, and then refuses it in `debug`, its only partition that admits it."""
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("longer"), NONE))
+    assert text is not None
+    places = Plugin(text, partitions={**PARTITIONS, "red-only": 10080})
+    assert places.submit(partition="debug,red-only", qos="short", account="blue").set == {"time_limit": 240}
+    assert places.submit(partition="debug,red-only", qos="short", account="red").set == {}
 
 
 def test_a_requested_time_is_kept(minutes: Plugin) -> None:

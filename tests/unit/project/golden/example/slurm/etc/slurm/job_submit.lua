@@ -28,6 +28,13 @@ local site = {
   claimed = { ["debug"] = true, ["short"] = true, ["vision-lab"] = true, ["robotics-lab"] = true, ["overcap"] = true },
   step_down = 22000,
   walls = { ["debug"] = 240, ["patient"] = 20160 },
+  admits = {
+    ["debug"] = { ["never"] = { ["overcap"] = true } },
+    ["short"] = { ["never"] = { ["overcap"] = true } },
+    ["vision-lab"] = { ["only"] = { ["vision-lab"] = true } },
+    ["robotics-lab"] = { ["only"] = { ["robotics-lab"] = true } },
+    ["overcap"] = { ["only"] = { ["overcap"] = true } }
+  },
   default_qos = "normal",
   default_queue = "short",
   no_mail = true,
