@@ -10,8 +10,9 @@ from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 from gpupool.slurm.times import duration, minutes
 
-# More than any cluster has; as a limit in a partition's QoS, it lifts the limit of the job's QoS.
+# More than any cluster has; as a limit in a partition's QoS, it lifts the limit of the job's QoS. Memory is in MiB.
 UNBOUNDED = 1_000_000
+UNBOUNDED_MEMORY = 1_000 * UNBOUNDED
 
 
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
@@ -78,10 +79,31 @@ def partition_qos(partition: Partition) -> str | None:
     return f"partition-{partition.name.lower()}" if limited or partition.entry.lifts_per_user else None
 
 
-def per_user(partition: Partition) -> dict[str, int]:
+def per_user(cluster: Cluster, partition: Partition) -> dict[str, int]:
     """Return a partition's limits per user by TRES; where it lifts those of the job's QoS, it keeps its own."""
-    lifted = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED} if partition.entry.lifts_per_user else {}
-    return {**lifted, **tres(partition.limits.per_user)}
+    if not partition.entry.lifts_per_user:
+        return tres(partition.limits.per_user)
+    lifted = {"cpu", "gres/gpu", *(key for qos in _usable(cluster, partition) for key in tres(qos.limits.per_user))}
+    unbounded = {key: UNBOUNDED_MEMORY if key in ("mem", "billing") else UNBOUNDED for key in sorted(lifted)}
+    return {**unbounded, **tres(partition.limits.per_user)}
+
+
+def _usable(cluster: Cluster, partition: Partition) -> list[Qos]:
+    return [qos for name, qos in cluster.qos.items() if partition.entry.allows_qos(name)]
+
+
+def _lifted_jobs(cluster: Cluster, partition: Partition) -> dict[str, int]:
+    """Return the limits per user on running and on submitted jobs that lift those of the job's QoS."""
+    own, of_qos = partition.limits.per_user, [qos.limits.per_user for qos in _usable(cluster, partition)]
+    if not partition.entry.lifts_per_user:
+        return {}
+    running = own.jobs is None and any(limits.jobs is not None for limits in of_qos)
+    submitted = own.submitted is None and any(limits.submitted is not None for limits in of_qos)
+    most = cluster.scheduler.max_submitted_jobs
+    return {
+        **({"MaxJobsPU": UNBOUNDED} if running else {}),
+        **({"MaxSubmitPU": UNBOUNDED if most is None else most} if submitted else {}),
+    }
 
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
@@ -109,7 +131,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
             if partition.limits.per_user.submitted is not None:
                 # It replaces the limit of the job's QoS.
                 by_name[own]["MaxSubmitPU"] = _most_submitted(cluster, partition.limits)
-            by_name[own]["MaxTRESPU"] = per_user(partition)
+            by_name[own] |= {"MaxTRESPU": per_user(cluster, partition), **_lifted_jobs(cluster, partition)}
     # A job that alone exceeds a limit could never start, so it is refused instead of waiting forever.
     flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
     return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}

@@ -26,7 +26,7 @@ def of_plugin(cluster: Cluster) -> dict[str, Any]:
     partitions = {name: _limits(partition.limits, deny=denies(cluster)) for name, partition in own.items()}
     for name, partition in own.items():
         if partition.entry.lifts_per_user:
-            partitions[name]["per_user"] = per_user(partition)
+            partitions[name]["per_user"] = per_user(cluster, partition)
     qos = {
         name.lower(): {
             **_limits(entry.limits, entry.max_wall, deny=denies(cluster, name)),

@@ -180,6 +180,25 @@ def test_a_partition_that_lifts_a_limit_of_the_qos_keeps_its_own(tmp_path: Path)
     assert own["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": 2}
 
 
+@pytest.mark.parametrize(("most", "submitted"), [("", UNBOUNDED), ("max_submitted_jobs: 900, ", 900)])
+def test_a_partition_lifts_every_limit_per_user_of_the_qos(tmp_path: Path, most: str, submitted: int) -> None:
+    limits = "{mem: 64G, nodes: 2, jobs: 3, submitted: 5}"
+    qos = ("normal: {default: true}", f"normal: {{default: true, limits: {{per_user: {limits}}}}}")
+    places = f"\n  - {{name: own, nodes: '@compute', lift: [per_user]}}\nscheduler: {{{most}"
+    own = entities(changed(SMALL, tmp_path, qos, ("\nscheduler: {", places)))["qos"]["partition-own"]
+    unbounded = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED, "mem": 1000 * UNBOUNDED, "node": UNBOUNDED}
+    assert own["MaxTRESPU"] == unbounded
+    assert (own["MaxJobsPU"], own["MaxSubmitPU"]) == (UNBOUNDED, submitted)
+
+
+def test_a_partition_lifts_limits_of_the_qos_that_it_takes(tmp_path: Path) -> None:
+    qos = ("normal: {default: true}", "normal: {default: true}\n  other: {limits: {per_user: {mem: 64G, jobs: 3}}}")
+    places = "\n  - {name: own, nodes: '@compute', lift: [per_user], qos: [normal]}\nscheduler: {"
+    own = entities(changed(SMALL, tmp_path, qos, ("\nscheduler: {", places)))["qos"]["partition-own"]
+    assert own["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+    assert own["MaxJobsPU"] is None
+
+
 @pytest.mark.promise("SKY-153")
 def test_debug_has_its_limit_for_jobs_of_every_qos(skynet: Cluster) -> None:
     assert set_fields(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
