@@ -34,7 +34,7 @@ class Made:
         """Choose its values."""
         self.pick = random.Random(f"limits-{seed}-{number}")
         qos = {
-            "normal": {"default": True, **self._limits()},
+            "normal": {"default": True, **self._wall(0.2), **self._limits()},
             "quick": {"max_wall": self.pick.choice(_TIMES), **self._limits()},
             "chosen": {"everybody": False, **self._limits()},
         }
@@ -68,9 +68,16 @@ class Made:
     def _chance(self, share: float) -> bool:
         return self.pick.random() < share
 
+    def _wall(self, share: float) -> dict[str, str]:
+        return {"max_wall": self.pick.choice(_TIMES)} if self._chance(share) else {}
+
     def _limits(self) -> dict[str, Any]:
+        users = {
+            **({"gpu": self.pick.choice([1, 2, 6])} if self._chance(0.3) else {}),
+            **({"mem": self.pick.choice(["32G", "64G"])} if self._chance(0.1) else {}),
+        }
         limits = {
-            **({"per_user": {"gpu": self.pick.choice([1, 2, 6])}} if self._chance(0.3) else {}),
+            **({"per_user": users} if users else {}),
             **({"per_job": {"cpu": self.pick.choice([4, 16])}} if self._chance(0.3) else {}),
         }
         return {"limits": limits} if limits else {}

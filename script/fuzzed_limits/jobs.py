@@ -10,7 +10,7 @@ from gpupool.rehearsal.twin import Ask
 
 @dataclass(frozen=True)
 class Job:
-    """A request: partitions, account, QoS and hours, or their defaults; GPUs; tasks of a CPU each."""
+    """A request: partitions, account, QoS and hours, or their defaults; GPUs; tasks of a CPU each; GiB of memory."""
 
     user: str
     partitions: tuple[str, ...] = ()
@@ -19,6 +19,7 @@ class Job:
     gpus: int = 0
     tasks: int = 1
     hours: int | None = None
+    memory: int = 0
 
     @property
     def ask(self) -> Ask:
@@ -31,7 +32,7 @@ class Job:
             *(("-n", str(self.tasks)) if self.tasks > 1 else ()),
             *((f"--time={60 * self.hours}",) if self.hours else ()),
         )
-        return Ask(self.user, ("--mem=10M", *options))
+        return Ask(self.user, (f"--mem={self.memory}G" if self.memory else "--mem=10M", *options))
 
     def __str__(self) -> str:
         """Return the job as its user would type it."""
@@ -57,4 +58,5 @@ def jobs(data: Mapping[str, Any], pick: random.Random, many: int) -> Iterator[Jo
             pick.choice([0, 0, 1, 2, 4, 7, 13]),
             pick.choice([1, 1, 4, 5, 17]),
             pick.choice([None, None, 1, 2, 24, 48]),
+            pick.choice([0, 0, 0, 40, 100]),
         )

@@ -4,6 +4,7 @@ It reads the inventory as it is written, and uses nothing that gpupool made of i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from .jobs import Job
@@ -76,23 +77,26 @@ class Reckoning:
             yield "not without a GPU"
         if job.gpus < least:
             yield f"at least {least} GPUs"
-        if job.gpus > (most := self._most_gpus(place, qos, account)):
-            yield f"at most {most} GPUs"
+        if job.gpus > (most := self._most("gpu", place, qos, account)):
+            yield f"at most {most:.0f} GPUs"
+        if job.memory > (most := self._most("mem", place, qos, account)):
+            yield f"at most {most:.0f} GiB"
         cpus = _first("per_job", "cpu", place, qos, self.accounts[account])
         if cpus is not None and job.tasks > cpus:
             yield f"at most {cpus} CPUs"
 
-    def _most_gpus(self, place: Mapping[str, Any], qos: Mapping[str, Any], account: str) -> int:
-        """Return the GPUs of a job at most: limits of an account and its users apply beside those of the others."""
+    def _most(self, resource: str, place: Mapping[str, Any], qos: Mapping[str, Any], account: str) -> float:
+        """Return the most that a job may have: limits of an account and its users apply beside those of the others."""
         lifted = "per_user" in place.get("lift", ())
         of_account = self.accounts[account]
-        limits = (
-            _first("per_user", "gpu", *((place,) if lifted else (place, qos))),
-            _first("per_user", "gpu", of_account),
-            _first("group", "gpu", of_account),
-            sum(self.gpus[node] for node in place["nodes"].split(",")),
-        )
-        return min(limit for limit in limits if limit is not None)
+        limits = [
+            _first("per_user", resource, *((place,) if lifted else (place, qos))),
+            _first("per_user", resource, of_account),
+            _first("group", resource, of_account),
+        ]
+        if resource == "gpu":
+            limits.append(sum(self.gpus[node] for node in place["nodes"].split(",")))
+        return min((limit for limit in limits if limit is not None), default=inf)
 
 
 def _by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -110,4 +114,4 @@ def _hours(span: str) -> int:
 def _first(kind: str, resource: str, *entries: Mapping[str, Any]) -> int | None:
     """Return the limit on a resource of the first of these entries that has one."""
     limits = (entry.get("limits", {}).get(kind, {}).get(resource) for entry in entries)
-    return next((limit for limit in limits if limit is not None), None)
+    return next((int(str(limit).rstrip("G")) for limit in limits if limit is not None), None)

@@ -28,7 +28,7 @@ DATA: dict[str, Any] = {
     ],
     "qos": {
         "normal": {"default": True, "limits": {"per_user": {"gpu": 4}}},
-        "quick": {"max_wall": "4h", "limits": {"per_job": {"cpu": 4}}},
+        "quick": {"max_wall": "4h", "limits": {"per_job": {"cpu": 4}, "per_user": {"mem": "32G"}}},
         "chosen": {"everybody": False, "max_wall": "2d"},
     },
     "partitions": [
@@ -55,6 +55,7 @@ def _job(text: str) -> Job:
         int(options.get("-G", 0)),
         int(options.get("-n", 1)),
         int(options["-t"]) if "-t" in options else None,
+        int(options.get("-m", 0)),
     )
 
 
@@ -77,6 +78,8 @@ def _job(text: str) -> Job:
         ("ann -p gpus -G 6", ""),
         ("ann -p gpus -G 7", "gpus: at most 6 GPUs"),
         ("ann -p gpus,all", ""),
+        ("ann -q quick -m 33", "all: at most 32 GiB"),
+        ("ann -q quick -m 33 -p gpus -G 1", ""),
         ("ann -p large -G 1", "large: at least 2 GPUs"),
         ("ann -p reds -t 5", "reds: at most 4 hours"),
         ("ann -p reds -t 5 -q normal", ""),

@@ -68,11 +68,14 @@ def ensure_default_times_fit_limits_in_minutes(site: Site) -> Iterator[Complaint
 
 
 def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
-    """No wall of a QoS or account is above a partition's max_time: jobs without --time would wait there forever."""
+    """No wall of a QoS or account is above a partition's max_time: jobs without --time would wait there forever.
+
+    The submit plugin gives a job the partition's time where its QoS has a longer wall.
+    """
     # In Slurm 22.05, 24.11 and 26.05, a partition's default has priority over the walls of QoS and accounts.
     scheduler = site.inventory.scheduler
     without = [(path, entry) for path, entry in site.partitions() if default_time(entry, scheduler) is None]
-    for name, qos in site.inventory.qos.items():
+    for name, qos in site.inventory.qos.items() if "submit" in site.inventory.slurm.left else ():
         wall = qos.wall
         if wall is None:
             continue

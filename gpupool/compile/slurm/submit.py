@@ -138,7 +138,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     partitions = cluster.partitions
     of_memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
     counted = (*of_memory, "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
-    walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
+    walls = {name: minutes(qos.wall) for name, qos in cluster.qos.items() if qos.wall is not None}
     times = {
         name: budgets.default_time(cluster, partition)
         for name, partition in partitions.items()

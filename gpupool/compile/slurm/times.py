@@ -39,12 +39,12 @@ def timed(cluster: Cluster) -> dict[str, Any]:
 
 def _walls(cluster: Cluster) -> bool:
     own = [account.limits.per_job.wall for account in cluster.accounts.values()]
-    return any(wall is not None for wall in (*own, *(qos.max_wall for qos in cluster.qos.values())))
+    return any(wall is not None for wall in (*own, *(qos.wall for qos in cluster.qos.values())))
 
 
 def _is_longer(cluster: Cluster, name: str) -> bool:
     """Return whether a QoS has a wall above the max_time of a partition that takes it and has no default time."""
-    wall = cluster.qos[name].max_wall
+    wall = cluster.qos[name].wall
     without = [place.entry for place in cluster.partitions.values() if place.default_time is None]
     return wall is not None and any(
         place.max_time is not None and place.max_time < wall and place.allows_qos(name) for place in without

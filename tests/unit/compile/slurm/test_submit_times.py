@@ -1,5 +1,6 @@
 """The time that the submit plugin sets on jobs without --time, if limits count minutes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,17 +99,22 @@ def test_accounts_without_limits_in_minutes_are_not_changed(minutes: Plugin) -> 
     assert minutes.submit(account="overcap", partition="overcap").set == {}
 
 
-def test_a_job_with_a_qos_longer_than_its_partition_gets_the_partitions_time(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+@pytest.mark.parametrize("short", ["{max_wall: 2d}", "{limits: {per_job: {wall: 2d}}}"])
+def test_a_job_with_a_qos_longer_than_its_partition_gets_the_partitions_time(tmp_path: Path, short: str) -> None:
     """Slurm gives it the wall of the QoS, and refuses it: `-p debug --qos=long`."""
-    text = job_submit_lua(pool(tmp_path_factory.mktemp("longer"), NONE))
+    text = job_submit_lua(pool(tmp_path, NONE, instead={"{max_wall: 2d}": short}))
     assert text is not None
     longer = Plugin(text, partitions={**PARTITIONS})
     assert longer.submit(partition="debug", qos="short").set == {"time_limit": 240}
     assert longer.submit(partition="debug", qos="short", time_limit=300).set == {}
     assert longer.submit(partition="debug").set == {}
     assert longer.submit(partition="debug,long", qos="short").set == {}, "Slurm's time of the QoS fits one of them"
+
+
+def test_a_default_qos_may_be_longer_than_a_partition(tmp_path: Path) -> None:
+    longer = plugin(tmp_path, NONE, instead={"{default: true}": "{default: true, max_wall: 1d}"})
+    assert longer.submit(partition="debug").set == {"time_limit": PARTITIONS["debug"]}
+    assert longer.submit(partition="long").set == {}, "Slurm's time of the QoS fits"
 
 
 def test_a_partition_without_a_maximum_time_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
