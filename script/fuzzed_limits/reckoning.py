@@ -50,7 +50,7 @@ class Reckoning:
             for place, (name, qos) in enumerate(zip(names, each, strict=True))
             if not any(self._limits(job, self.places[name], account, qos))
         )
-        return next(taken, (each[0], 0))
+        return next(taken, (each[0], len(names)))
 
     def _default_qos(self, name: str, account: str) -> str:
         place, usual = self.places[name], next(name for name, qos in self.qos.items() if qos.get("default"))
