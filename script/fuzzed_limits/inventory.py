@@ -106,6 +106,8 @@ class Made:
             place["without_gpu"] = "refuse"
         if with_gpus and self._chance(0.2):
             place.setdefault("limits", {})["per_job_least"] = {"gpu": 2}
+        elif self._chance(0.1):
+            place.setdefault("limits", {})["per_job_least"] = {"mem": "20G"}
         if self._chance(0.4):
             key = self.pick.choice(["allow_accounts", "deny_accounts"])
             place[key] = sorted(self.pick.sample(_ACCOUNTS, self.pick.choice([1, 2])))

@@ -70,13 +70,16 @@ class Reckoning:
         yield from self._limits(job, place, account, qos)
 
     def _limits(self, job: Job, place: Mapping[str, Any], account: str, name: str) -> Iterator[str]:
-        qos, least = self.qos[name], place.get("limits", {}).get("per_job_least", {}).get("gpu", 0)
+        qos = self.qos[name]
+        least, memory = (_first("per_job_least", resource, place) or 0 for resource in ("gpu", "mem"))
         if (job.hours or 0) > (hours := _hours(qos.get("max_wall", f"{job.hours or 0}h"))):
             yield f"at most {hours} hours"
         if place.get("without_gpu") == "refuse" and not job.gpus:
             yield "not without a GPU"
         if job.gpus < least:
             yield f"at least {least} GPUs"
+        if job.memory < memory:
+            yield f"at least {memory} GiB"
         if job.gpus > (most := self._most("gpu", place, qos, account)):
             yield f"at most {most:.0f} GPUs"
         if job.memory > (most := self._most("mem", place, qos, account)):

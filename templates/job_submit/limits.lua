@@ -40,7 +40,8 @@ local function is_above(job, amount, first, second)
   return wall and time and time > wall
 end
 
--- Returns whether a job requests fewer GPUs than it must. Slurm may count more than one GPU for --gpus-per-socket=1.
+-- Returns whether a job requests fewer GPUs or less memory than it must. Slurm may count more than one GPU for
+-- --gpus-per-socket=1, and a default for a job without a request for memory.
 local function is_below(job, amount, first, second)
   local own, other = first.per_job_least or {}, second.per_job_least or {}
   for _, resource in ipairs(site.partition_limits.gpus) do
@@ -49,7 +50,8 @@ local function is_below(job, amount, first, second)
       return true
     end
   end
-  return false
+  local least = own.mem or other.mem
+  return least and amount.mem > 0 and amount.mem < least
 end
 
 -- Returns the QoS that a job will have if this is its first partition.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, effective_limits, most_by_qos, usable_qos
+from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, effective_limits, most_by_qos, usable_qos, words
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Limits
 
@@ -27,18 +27,22 @@ def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
         least, pool = limits.per_job_least, site.pool(nodes)
         here = (*path, "per_job_least")
         for key, value in amounts_of(least):
+            amount = words(key, value)
             if pool and value > pool[key]:
-                yield Complaint((*here, key), f"is {value}, but there are {pool[key]}: no job could ever run")
+                there = f"there {'is' if key == 'mem' else 'are'} {words(key, pool[key])}"
+                yield Complaint((*here, key), f"is {amount}, but {there}: no job could ever run")
             for kind in MOST:
                 most = getattr(getattr(limits, kind), key)
                 if most is not None and value > most:
-                    yield Complaint((*here, key), f"is {value}, above {kind}.{key}, which is {most}: no job could run")
+                    above = f"above {kind}.{key}, which is {words(key, most)}"
+                    yield Complaint((*here, key), f"is {amount}, {above}: no job could run")
     for path, partition in site.partitions():
         for key, value in amounts_of(effective_limits(partition).per_job_least):
             if mosts := list(most_by_qos(site, partition, key)):
                 name, most = max(mosts, key=lambda named: named[1])
                 if len(mosts) == len(usable_qos(site, partition)) and value > most:
-                    message = f"is {value}, but no QoS that may be used here allows more than {most} ({name})"
+                    allowed = f"no QoS that may be used here allows more than {words(key, most)} ({name})"
+                    message = f"is {words(key, value)}, but {allowed}"
                     yield Complaint((*path, "limits", "per_job_least", key), message, "lower it: no job could run")
 
 
@@ -49,8 +53,9 @@ def ensure_minimums_of_qos_are_kept(site: Site) -> Iterator[Complaint]:
         for name in usable_qos(site, partition):
             for key, amount in amounts_of(site.inventory.qos[name].limits.per_job_least):
                 if key in here and here[key] < amount:
-                    message = f"{here[key]} replaces the {amount} of QoS {name}, so its jobs here could request less"
-                    yield Complaint((*path, "limits", "per_job_least", key), message, f"set {amount}, or remove it")
+                    own, of_qos = words(key, here[key]), words(key, amount)
+                    message = f"{own} replaces the {of_qos} of QoS {name}, so its jobs here could request less"
+                    yield Complaint((*path, "limits", "per_job_least", key), message, f"set {of_qos}, or remove it")
 
 
 def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:

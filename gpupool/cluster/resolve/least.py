@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition
+from gpupool.cluster.units import format_size
 
-RESOURCES = ("gpu", "cpu", "nodes")
+RESOURCES = ("gpu", "cpu", "mem", "nodes")
 MOST = ("group", "per_user", "per_job")  # kinds of limits that bound what one job can have
 
 
@@ -22,6 +23,11 @@ def amounts_of(amounts: Amounts) -> Iterator[tuple[str, int]]:
     for key in RESOURCES:
         if value := getattr(amounts, key):
             yield key, value
+
+
+def words(key: str, value: int) -> str:
+    """Return an amount of a resource as an inventory has it: memory with its unit."""
+    return format_size(value) if key == "mem" else f"{value}"
 
 
 def usable_qos(site: Site, partition: Partition) -> list[str]:

@@ -85,6 +85,25 @@ def test_a_job_with_too_few_gpus_leaves_the_partition(
     assert places.submit(partition="debug,short", **asked).set.get("partition") == becomes
 
 
+@pytest.mark.parametrize(
+    ("asked", "becomes"),
+    [
+        ({}, None),
+        ({"min_mem_per_node": 65535}, "short"),
+        ({"min_mem_per_node": 65536}, None),
+        ({"min_mem_per_node": 32768, "min_nodes": 2}, None),
+        ({"min_mem_per_cpu": 1024, "num_tasks": 32}, "short"),
+    ],
+    ids=str,
+)
+def test_a_job_with_too_little_memory_leaves_the_partition(
+    tmp_path: Path, asked: dict[str, Any], becomes: str | None
+) -> None:
+    """Slurm counts its default for a job without a request for memory."""
+    large = plugin(tmp_path, instead={DEBUG: f"{DEBUG} limits: {{per_job_least: {{mem: 64G}}}},"})
+    assert large.submit(partition="debug,short", **asked).set.get("partition") == becomes
+
+
 def test_slurm_refuses_a_job_that_all_its_partitions_refuse(places: Plugin) -> None:
     for asked in ("long", "debug,long"):
         answer = places.submit(partition=asked, num_tasks=129)
