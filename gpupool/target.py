@@ -12,6 +12,7 @@ from gpupool.testbed.state import State
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster, Node
+    from gpupool.cluster.schema.software import AdminSsh
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,16 @@ class Target:
     def nodes(self) -> "tuple[Node, ...]":
         """The nodes to log in to, in inventory order."""
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The addresses of these nodes by name."""
+        return {node.name: node.address for node in self.nodes if node.address}
+
+    @property
+    def admin(self) -> "AdminSsh":
+        """How gpupool logs in."""
+        return self.cluster.access.admin
 
     @property
     def hosts(self) -> list[NodeHost]:

@@ -67,7 +67,7 @@ def read(folder: Folder, name: str = "slurm.conf") -> SlurmConf:
     settings: dict[str, list[Fact]] = {}
     entries: dict[str, list[Entry]] = {}
     defaults: dict[str, dict[str, Fact]] = {}
-    for line in reader.lines(name, _cluster(folder, name)):
+    for line in reader.lines(name, cluster_of(folder, name)):
         facts = _facts(folder, line)
         if not facts:
             continue
@@ -116,7 +116,7 @@ def _add(folder: Folder, entries: list[Entry], default: dict[str, Fact], facts: 
         entries.append(Entry(first, {**default, **own}))
 
 
-def _cluster(folder: Folder, name: str) -> str:
+def cluster_of(folder: Folder, name: str = "slurm.conf") -> str:
     """Return the name of the cluster, which Include may need before its line is read."""
     quiet = Folder(folder.top)
     text = quiet.read(name) or ""

@@ -1,5 +1,6 @@
 """`gpupool adopt`: an inventory from the files of a cluster that runs already."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from gpupool.wording import counted
 
 if TYPE_CHECKING:
     from gpupool.adopt.compare import Difference
+    from gpupool.adopt.controller import Running
     from gpupool.adopt.inventory import Adopted
 
 _FATES = {
@@ -30,14 +32,29 @@ def command(
         Path, typer.Argument(help="The folder to create, such as my-site.", metavar="FOLDER", show_default=False)
     ],
     files: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--files", help="A copy of the cluster's /etc/slurm. It is only read.", metavar="DIR", show_default=False
         ),
-    ],
+    ] = None,
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="The running controller: one script reads it over SSH as root or with sudo, and writes nothing there.",
+            metavar="[USER@]HOST",
+            show_default=False,
+        ),
+    ] = None,
     slurm: Annotated[
-        str, typer.Option("--slurm", help="The cluster's release of Slurm, which no file names.", metavar="VERSION")
-    ] = DEFAULT,
+        str | None,
+        typer.Option(
+            "--slurm",
+            help=f"The cluster's release of Slurm; default: that of the controller, or {DEFAULT} for a copy of files.",
+            metavar="VERSION",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
 
@@ -45,15 +62,33 @@ def command(
     refuses the inventory.
 
     Examples:
+      gpupool adopt --from root@controller my-site
       gpupool adopt --files copy-of-etc-slurm my-site
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
     """
+    from gpupool.adopt.inventory import ensure_new
+
+    if (files is None) == (controller is None):
+        raise UsageError("name the source of the cluster's files: --from CONTROLLER or --files DIR")
+    ensure_new(folder)
+    if files is not None:
+        _adopt(folder, files, slurm or DEFAULT)
+        return
+    from gpupool.adopt.controller import copy_from
+
+    assert controller is not None
+    with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
+        running = copy_from(controller, Path(place))
+        _say_running(controller, running)
+        _adopt(folder, Path(place), slurm or release(running.release))
+
+
+def _adopt(folder: Path, files: Path, slurm: str) -> None:
     from gpupool.adopt.folder import Folder
-    from gpupool.adopt.inventory import adopted, ensure_new, write
+    from gpupool.adopt.inventory import adopted, write
 
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
-    ensure_new(folder)
     result = adopted(Folder(files), slurm)
     write(folder, result.files)
     _show(folder, result)
@@ -61,6 +96,23 @@ def command(
         raise SystemExit(2)
     if result.differences:
         raise SystemExit(3)
+
+
+def release(version: str) -> str:
+    """Return the release of a version such as 24.11.5; it may be unknown to gpupool."""
+    return ".".join(version.split(".")[:2]) or DEFAULT
+
+
+def _say_running(controller: str, running: "Running") -> None:
+    package = f"package {running.owner}" if running.owner != "none" else "no package"
+    stdout.print(f"from   {controller}: Slurm {running.release or 'of an unknown release'} ({package}), {running.conf}")
+    for names, what in (
+        (running.silent, "nodes that do not respond"),
+        (running.reservations, "reservations, which stay as they are"),
+        (running.not_read, "files that could not be read"),
+    ):
+        if names:
+            stdout.print(f"       {what}: {', '.join(names)}", style="yellow")
 
 
 def _show(folder: Path, result: "Adopted") -> None:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpupool.errors import TestbedError
-from gpupool.target import Target
+from gpupool.remote.door import Door
 
 CONNECT_SECONDS = 30  # for the TCP connection and the key exchange; with jumps, for all of them together
 ALIVE_SECONDS, ALIVE_COUNT = 15, 3  # after three missing answers in a row, the connection is closed
@@ -49,7 +49,7 @@ Match canonical
 """
 
 
-def text(target: Target) -> str:
+def text(target: Door) -> str:
     """Return the text of the file for `ssh -F`; TestbedError if the testbed has no SSH configuration yet."""
     if target.testbed is None:
         return f"{_HEAD}Include {quoted(Path.home() / '.ssh' / 'config')}\nInclude {SYSTEM}\n{_DEFAULTS}"
@@ -61,15 +61,15 @@ def text(target: Target) -> str:
     return f"{_HEAD}Include {quoted(included)}\n"
 
 
-def options(target: Target, address: str) -> list[str]:
-    """Return the options of ssh's command line for the node at an address."""
+def options(target: Door, address: str) -> list[str]:
+    """Return the options of ssh's command line for the node at an address; "" leaves it to the admin's files."""
     values: dict[str, object] = {
-        "HostName": address,
+        "HostName": address or None,
         "CanonicalizeHostname": "yes",
         "StrictHostKeyChecking": "yes",
     }
     if target.testbed is None:
-        admin = target.cluster.access.admin
+        admin = target.admin
         key = quoted(Path(admin.key).expanduser()) if admin.key else None
         values |= {"User": admin.user, "Port": admin.port, "IdentityFile": key}
     return option_words({name: value for name, value in values.items() if value is not None})

@@ -14,6 +14,7 @@ from typing import Self
 from gpupool.errors import GpupoolError
 from gpupool.remote import bounded, config, settings, ssh_errors
 from gpupool.remote.command import BEGIN, MOST_BYTES, TooMuchError, output_of, refusal, remote_command
+from gpupool.remote.door import Door
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
 
@@ -35,17 +36,17 @@ class Answer:
 
 
 class Nodes:
-    """The nodes of a target, for commands by OpenSSH; made by `Nodes.of`.
+    """The nodes of a target, for commands by OpenSSH; made by `Nodes.of`, or other machines by `Nodes.at`.
 
     All commands on a node share one connection.
     """
 
-    def __init__(self, target: Target, folder: Path, addresses: Mapping[str, str] | None = None) -> None:
-        self.target = target
+    def __init__(self, door: Door, folder: Path, addresses: Mapping[str, str]) -> None:
+        self._door = door
         self._folder = folder
         self.config = folder / "ssh_config"
-        self.config.write_text(config.text(target))
-        self._addresses = {node.name: node.address for node in target.nodes} if addresses is None else dict(addresses)
+        self.config.write_text(config.text(door))
+        self._addresses = dict(addresses)
         # numbers, because names of nodes may be too long for the path of a socket
         self._sockets = {name: folder / str(number) for number, name in enumerate(self._addresses)}
 
@@ -53,12 +54,25 @@ class Nodes:
     @contextmanager
     def of(cls, target: Target, addresses: Mapping[str, str] | None = None) -> Iterator[Self]:
         """Yield the nodes of a target, or other machines at `addresses`, and end the connections afterwards."""
+        with cls.at(target, target.addresses if addresses is None else addresses) as nodes:
+            yield nodes
+
+    @classmethod
+    @contextmanager
+    def at(cls, door: Door, addresses: Mapping[str, str]) -> Iterator[Self]:
+        """Yield the machines at `addresses`, and end the connections afterwards."""
         with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
-            nodes = cls(target, Path(folder), addresses)
+            nodes = cls(door, Path(folder), addresses)
             try:
                 yield nodes
             finally:
                 nodes.close()
+
+    @property
+    def target(self) -> Target:
+        """The target of nodes that an inventory has."""
+        assert isinstance(self._door, Target)
+        return self._door
 
     def run(
         self, node: str, script: str | Sequence[str], *, stdin: str | bytes = b"", seconds: float = SECONDS
@@ -208,7 +222,7 @@ class Nodes:
             raise GpupoolError(
                 f"{node}: gpupool does not log in there (the inventory has no address, or managed: false)"
             )
-        return ["ssh", "-F", str(self.config), *options, *config.options(self.target, address), node]
+        return ["ssh", "-F", str(self.config), *options, *config.options(self._door, address), node]
 
 
 def _ssh(command: Sequence[str], seconds: float, data: bytes = b"") -> "subprocess.CompletedProcess[bytes]":

@@ -1,0 +1,35 @@
+"""`gpupool adopt --from`: a running controller becomes an inventory, and nothing is written there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.testbed.cluster import Testbed, gpupool
+
+# sshd, cron and the daemons write to these files at any time
+_OWN = "-path /proc -o -path /sys -o -path /dev -o -path /run -o -path /var/log -o -path /var/lib/mysql -o -path /tmp"
+
+
+def _tree(testbed: Testbed) -> str:
+    """Return path, size and time of change of all files of Slurm and of its configuration on the controller."""
+    return testbed.out(
+        testbed.controller, f"find /etc /root /opt /usr/local \\( {_OWN} \\) -prune -o -printf '%p %s %C@\\n' | sort"
+    )
+
+
+def test_a_running_controller_is_adopted_and_nothing_is_written_there(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert testbed.target.testbed
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text(Path(testbed.target.testbed.ssh_config).read_text())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    controller = testbed.controller
+    before = _tree(testbed)
+    done = gpupool("adopt", "--from", f"root@{controller}", tmp_path / "site")
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    assert _tree(testbed) == before
+    release = testbed.out(controller, "slurmctld -V | sed 's/.* //'")
+    assert f"from   root@{controller}: Slurm {release} (package slurmctld), /etc/slurm/slurm.conf" in done.stdout
+    listed = testbed.out(controller, "sinfo -h -N -o %N | sort -u").split()
+    assert f"{len(listed)} nodes" in done.stdout
