@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpupool.cli import adopt_steps
 from gpupool.cli.screen import stdout
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
@@ -29,7 +30,12 @@ _FATES = {
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(help="The folder to create, such as my-site.", metavar="FOLDER", show_default=False)
+        Path,
+        typer.Argument(
+            help="The folder to create, such as my-site; with --steps, the inventory.",
+            metavar="FOLDER",
+            show_default=False,
+        ),
     ],
     files: Annotated[
         Path | None,
@@ -46,6 +52,12 @@ def command(
             show_default=False,
         ),
     ] = None,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps", help="Show what gpupool could take over next in the inventory FOLDER, and change nothing."
+        ),
+    ] = False,
     slurm: Annotated[
         str | None,
         typer.Option(
@@ -65,7 +77,13 @@ def command(
       gpupool adopt --from root@controller my-site
       gpupool adopt --files copy-of-etc-slurm my-site
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
+      gpupool adopt --steps my-site
     """
+    if steps:
+        if files or controller or slurm:
+            raise UsageError("--steps reads the inventory alone: leave out --from, --files and --slurm")
+        adopt_steps.show(folder)
+        return
     from gpupool.adopt.inventory import ensure_new
 
     if (files is None) == (controller is None):

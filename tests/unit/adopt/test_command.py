@@ -14,6 +14,7 @@ from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 
 PAGE = Path(__file__).parents[3] / "docs" / "adopt.md"
+STEPS = re.findall(r"```text\n(cgroups: .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
 EXAMPLE = PAGE.read_text(encoding="utf-8").partition("\n## The inventory")[0]
 CONF, PRINTED, NODES = re.findall(r"```(?:text|yaml)\n(.*?)```", EXAMPLE, re.DOTALL)
 Run = Callable[..., Any]
@@ -36,6 +37,45 @@ def test_the_example_of_the_page_is_true(gpupool: Run, site: Path) -> None:
     assert [path.name for path in (site / "copy-of-etc-slurm").iterdir()] == ["slurm.conf"]
     assert (site / "copy-of-etc-slurm" / "slurm.conf").read_text() == CONF
     assert gpupool("check", "my-site").code == 0
+
+
+def test_the_next_steps_and_their_prices_are_those_of_the_page(gpupool: Run, site: Path) -> None:
+    gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site")
+    before = {path: path.read_text() for path in (site / "my-site").rglob("*") if path.is_file()}
+    done = gpupool("adopt", "--steps", "my-site")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(STEPS)
+    assert "place: " in done.out
+    assert "  first: slurm.state: /var/spool belongs to the operating system\n" in done.out
+    assert {path: path.read_text() for path in (site / "my-site").rglob("*") if path.is_file()} == before
+
+
+def test_a_step_that_would_lose_jobs_says_so(gpupool: Run, site: Path) -> None:
+    conf = site / "copy-of-etc-slurm" / "slurm.conf"
+    conf.write_text(CONF.replace("SelectTypeParameters=CR_Core_Memory", "SelectType=select/linear"))
+    gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site")
+    steps = gpupool("adopt", "--steps", "my-site").out
+    assert re.search(r"^select: .*\n  \d values change; .*; all jobs must end first$", steps, re.MULTILINE)
+    assert steps.count("all jobs must end first") == 1
+
+
+def test_a_taken_step_leaves_the_list(gpupool: Run, site: Path) -> None:
+    gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site")
+    slurm = site / "my-site" / "slurm.yml"
+    slurm.write_text(
+        slurm.read_text().replace("left: [cgroups, ", "left: [").replace("    ProctrackType: proctrack/linuxproc\n", "")
+    )
+    assert gpupool("check", "my-site").code == 0
+    assert gpupool("adopt", "--steps", "my-site").out.startswith("steps: ")
+
+
+def test_the_steps_of_an_invalid_inventory_are_its_errors(gpupool: Run, site: Path) -> None:
+    (site / "bad").mkdir()
+    (site / "bad" / "cluster.yml").write_text("schema: 1\n")
+    done = gpupool("adopt", "--steps", "bad")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert gpupool("adopt", "--steps", "--files", "x", "bad").code == 2
 
 
 def test_a_second_run_overwrites_nothing(gpupool: Run, site: Path) -> None:
