@@ -41,12 +41,12 @@ class Nodes:
     All commands on a node share one connection.
     """
 
-    def __init__(self, door: Door, folder: Path, addresses: Mapping[str, str]) -> None:
+    def __init__(self, door: Door, folder: Path, addresses: Mapping[str, str] | None = None) -> None:
         self._door = door
         self._folder = folder
         self.config = folder / "ssh_config"
         self.config.write_text(config.text(door))
-        self._addresses = dict(addresses)
+        self._addresses = dict(self.target.addresses if addresses is None else addresses)
         # numbers, because names of nodes may be too long for the path of a socket
         self._sockets = {name: folder / str(number) for number, name in enumerate(self._addresses)}
 
@@ -54,13 +54,13 @@ class Nodes:
     @contextmanager
     def of(cls, target: Target, addresses: Mapping[str, str] | None = None) -> Iterator[Self]:
         """Yield the nodes of a target, or other machines at `addresses`, and end the connections afterwards."""
-        with cls.at(target, target.addresses if addresses is None else addresses) as nodes:
+        with cls.at(target, addresses) as nodes:
             yield nodes
 
     @classmethod
     @contextmanager
-    def at(cls, door: Door, addresses: Mapping[str, str]) -> Iterator[Self]:
-        """Yield the machines at `addresses`, and end the connections afterwards."""
+    def at(cls, door: Door, addresses: Mapping[str, str] | None) -> Iterator[Self]:
+        """Yield machines at `addresses` that no inventory has, and end the connections afterwards."""
         with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
             nodes = cls(door, Path(folder), addresses)
             try:
