@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.times import (
     default_time,
@@ -104,3 +105,23 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         if wall and partition.max_time and wall != partition.max_time:
             message = f"differs from max_time, which is {format_duration(partition.max_time)}"
             yield Complaint((*path, "limits", "per_job", "wall"), message, "jobs without --time could never run")
+
+
+def ensure_jobs_with_gpus_have_a_time_limit(site: Site) -> Iterator[Complaint]:
+    """A partition with GPUs has a max_time, or `infinite`, where neither preemption nor a lab's cap limits jobs."""
+    lab_rights, qos = LabRights.of(site), site.inventory.qos
+    if not lab_rights.computable or any(account.budget is not None for account in site.inventory.accounts):
+        return  # a budget needs a max_time in any case
+    of_labs = frozenset[str]().union(*(lab_rights.nodes_of(owner) for owner in site.ownership.owners))
+    without: list[tuple[Path, str]] = []
+    for path, partition in site.partitions():
+        decided = "max_time" in partition.model_fields_set or partition.limits.per_job.wall is not None
+        # for nodes where labs own something, ownership.py says whose jobs could hold them
+        if decided or site.is_preempted(partition) or site.nodes_of(partition.nodes) & of_labs:
+            continue
+        defaults = [qos[name] for name in site.default_qos_in(partition) if name in qos]
+        if any(entry.wall is None for entry in defaults) and site.gpus_of(frozenset({partition.nodes})):
+            without.append((path, partition.name))
+    if without:
+        message = f"is not set in {listed([name for _, name in without])}: a job could hold GPUs there forever"
+        yield Complaint((*without[0][0], "max_time"), message, "set it; infinite, if that is meant", "warning")
