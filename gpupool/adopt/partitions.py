@@ -215,7 +215,7 @@ _EXCLUSIVE = {
 }
 #: Keys of a partition with their words and what converts a value; None: the value is what the language has without it.
 _WORDS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "maxtime": ("max_time", span),
+    "maxtime": ("max_time", lambda text: span(text) or "infinite"),
     "defaulttime": ("default_time", span),
     "maxnodes": ("max_nodes", _limit),
     "prioritytier": ("tier", whole),
