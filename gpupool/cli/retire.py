@@ -15,7 +15,7 @@ from gpupool.terminal import styled
 Nodes = Annotated[
     str,
     typer.Argument(
-        help="Names, ranges or groups, as in the inventory.",
+        help="Nodes to remove: names, ranges or @roles, as in the inventory.",
         metavar="NODES",
         autocompletion=complete.nodes,
         show_default=False,
