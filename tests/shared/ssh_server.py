@@ -49,6 +49,7 @@ class Server:
     considers: float = 0  # seconds before a login is answered
     before: str = ""  # shell commands before each command
     user: str = "root"  # the only user who may log in
+    forced: str | None = None  # the only command that the key may run, as `command=` in authorized_keys has it
     # destinations of connections for which it was the jump host
     forwarded: list[tuple[str, int]] = field(default_factory=list)
     awake: threading.Event = field(default_factory=threading.Event)
@@ -105,8 +106,13 @@ class Session(paramiko.ServerInterface):
             while data := channel.recv(4096):
                 beyond.sendall(data)
 
+    def check_channel_shell_request(self, channel: paramiko.Channel) -> bool:
+        """Run the forced command; without one there is no shell."""
+        return self._node.forced is not None and self.check_channel_exec_request(channel, b"")
+
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
-        threading.Thread(target=self._exec, args=(channel, script_of(command.decode())), daemon=True).start()
+        script = script_of(command.decode()) if self._node.forced is None else self._node.forced
+        threading.Thread(target=self._exec, args=(channel, script), daemon=True).start()
         return True
 
     def _exec(self, channel: paramiko.Channel, command: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ssh_server import LOCAL, Server, serving
 from typer.testing import CliRunner
 
 from gpupool.cli import app
@@ -159,6 +160,44 @@ def test_a_report_of_the_night_is_judged_by_its_exit_code_and_age(site: Path) ->
     assert "does the timer on the administering machine still run" in old.stderr
     for wrong in ("", "no route to host\\n", "12 \\n"):
         assert run(site, f"printf '{wrong}' | sh ci/report.sh").returncode == 1
+
+
+def drift_job(site: Path, server: Server) -> list[subprocess.CompletedProcess[str]]:
+    """Run the job `drift` of GitHub and that of GitLab, with their variables."""
+    values = {
+        "vars.GPUPOOL_DRIFT_HOST": f"ssh://ci@{LOCAL}:{server.port}",
+        "vars.GPUPOOL_DRIFT_KNOWN_HOSTS": Path(server.data["ssh_known_hosts_file"]).read_text(),
+        "secrets.GPUPOOL_DRIFT_KEY": Path(server.data["ssh_key"]).read_text(),
+    }
+    done = []
+    for step in github(site)["drift"]["steps"]:
+        if "run" in step:
+            env = {
+                name: re.sub(r"\$\{\{ (.*) }}", lambda it: values[it[1]], text) for name, text in step["env"].items()
+            }
+            done.append(run(site, step["run"], **env))
+    # GitLab writes variables of the type File itself
+    files = {"GPUPOOL_DRIFT_KEY": "ssh_key", "GPUPOOL_DRIFT_KNOWN_HOSTS": "ssh_known_hosts_file"}
+    env = {name: server.data[key] for name, key in files.items()}
+    for line in gitlab(site)["drift"]["script"]:
+        done.append(run(site, line, GPUPOOL_DRIFT_HOST=values["vars.GPUPOOL_DRIFT_HOST"], **env))
+    return done
+
+
+def test_the_nightly_job_prints_the_report_and_fails_on_a_difference(site: Path) -> None:
+    report = site.parent / "report"
+    with serving(site.parent / "machine", user="ci") as server:
+        server.forced = f"cat {shlex.quote(str(report))}"
+        for status, text in ((0, "no drift\n"), (3, "a40-01 /etc/hosts\n")):
+            report.write_text(f"{int(time.time())} {status}\n{text}")
+            keys, *judged = drift_job(site, server)
+            assert keys.returncode == 0, keys.stderr
+            assert [(done.returncode, done.stdout) for done in judged] == [(status, text)] * 2, judged
+        assert {*server.asked.read_text().splitlines()} == {server.forced}
+        known = Path(server.data["ssh_known_hosts_file"])
+        known.write_text(f"[{LOCAL}]:{server.port} ssh-ed25519 {'A' * 68}\n")
+        assert [done.returncode for done in drift_job(site, server)] == [0, 1, 1]
+    (site / "drift.key").unlink()
 
 
 def test_the_nightly_report_keeps_the_exit_code_and_the_reason(site: Path) -> None:
