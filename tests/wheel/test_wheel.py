@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from wheels import OURS, ROOT, Built, Installed, build, install, interpreter
 
 PYTHONS = sorted({OURS, "3.11", "3.13"})
@@ -138,6 +139,22 @@ def test_init_does_not_write_into_a_folder_with_files(site: Installed) -> None:
     again = site.run("gpupool", "init", "my-site")
     assert again.returncode == 2
     assert "Traceback" not in again.stderr
+
+
+def test_the_ci_of_a_site_installs_the_wheel_and_checks_the_inventory(
+    installed: Installed, built: Built, tmp_path: Path
+) -> None:
+    """By the steps of the job `check`, of GitHub and of GitLab."""
+    folder = tmp_path / "our-cluster"
+    installed.good("gpupool", "init", "--repository", folder)
+    jobs = yaml.safe_load((folder / ".github" / "workflows" / "gpupool.yml").read_text())["jobs"]
+    steps = [step["run"] for step in jobs["check"]["steps"] if "run" in step]
+    assert steps == yaml.safe_load((folder / ".gitlab-ci.yml").read_text())["check"]["script"]
+    versions = installed.bin.parents[1] / "constraints.txt"
+    in_ci = Installed(installed.bin, folder, {"GPUPOOL_WHEEL": str(built.wheel), "PIP_CONSTRAINT": str(versions)})
+    for step in steps:
+        in_ci.good("sh", "-euc", step)
+    assert (folder / ".venv" / "bin" / "gpupool").exists()
 
 
 def test_render_writes_every_file(site: Installed) -> None:
