@@ -23,7 +23,12 @@ _server: subprocess.Popen[str] | None = None
 
 
 def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder as a person would, without a terminal; one command at a time."""
+    """Run the command line in a folder as a person would, without a terminal; one command at a time.
+
+    JSON that it prints must match its published schema.
+    """
+    from printed import command_of, problems  # not in the parent process, whose modules are those of the command line
+
     global _server
     with _one, tempfile.TemporaryDirectory(prefix="output-") as place:
         if _server is None or _server.poll() is not None:
@@ -39,6 +44,8 @@ def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.Complet
         _server.stdin.flush()
         code = int(_server.stdout.readline())
         outputs = [(Path(place) / name).read_text() for name in ("stdout", "stderr")]
+    if outputs[0] and (name := command_of(argv[1:])):
+        assert problems(name, json.loads(outputs[0])) == []
     return subprocess.CompletedProcess(argv, code, *outputs)
 
 
