@@ -23,6 +23,8 @@ from gpupool.slurm.hostlists import fold_set
 
 # the sections whose parts are nodes
 _OF_NODES = ("node", "gres")
+#: The key that names an entry of a section.
+HEADS = {"node": "nodename", "partition": "partitionname"}
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,9 @@ def differences(
     was |= {place: fact.value for place, fact in now.items()}
     would |= {place: fact.value for place, fact in then.items()}
     grouped: dict[tuple[str, str, str, str], list[str]] = {}
-    heads = {"node": "nodename", "partition": "partitionname"}
     for place in dict.fromkeys((*was, *would)):
         section, key, of = place
-        head = heads.get(section, "")
+        head = HEADS.get(section, "")
         if key != head and head and not (was.get((section, head, of)) and would.get((section, head, of))):
             continue  # a node or a partition that only one has, or neither: no difference for each of its keys
         usual = default(section, key)

@@ -46,6 +46,7 @@ class Adopted:
     troubles: list[Located]
     loaded: Loaded
     differences: list[Difference] | None
+    names: Names
 
 
 def adopted(folder: Folder, release: str) -> Adopted:
@@ -89,7 +90,7 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     further = [name for name in ("gres.conf", "cgroup.conf") if folder.has(name)]
     used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]
-    return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found)
+    return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found, names)
 
 
 def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:

@@ -37,6 +37,11 @@ def options(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, which has blanks between them."""
+    return frozenset(text.split())
+
+
 def number(entry: Entry, *keys: str) -> int | None:
     """Return a number of a line by the first of these keys that it has; None if it has none."""
     text = entry.value(*keys)

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +9,18 @@ import typer
 
 from gpupool.cli import adopt_steps
 from gpupool.cli.screen import stdout
+from gpupool.cli.check import as_entry
+from gpupool.cli.screen import Json, Screen, print_json, stderr, stdout
+from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
-from gpupool.slurm.releases import DEFAULT, KNOWN
+from gpupool.slurm.releases import DEFAULT, KNOWN, Known
 from gpupool.wording import counted
 
 if TYPE_CHECKING:
-    from gpupool.adopt.compare import Difference
     from gpupool.adopt.controller import Running
     from gpupool.adopt.inventory import Adopted
+    from gpupool.adopt.judged import Verdict
 
 _FATES = {
     "taken": "taken",
@@ -67,6 +69,13 @@ def command(
             show_default=False,
         ),
     ] = None,
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge", help="Have a slurmctld of the release read both files, in a container without a network."
+        ),
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
 
@@ -78,6 +87,7 @@ def command(
       gpupool adopt --files copy-of-etc-slurm my-site
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
       gpupool adopt --steps my-site
+      gpupool adopt --files copy-of-etc-slurm my-site --judge
     """
     if steps:
         if files or controller or slurm:
@@ -90,29 +100,34 @@ def command(
         raise UsageError("name the source of the cluster's files: --from CONTROLLER or --files DIR")
     ensure_new(folder)
     if files is not None:
-        _adopt(folder, files, slurm or DEFAULT)
+        _adopt(folder, files, slurm or DEFAULT, judge, as_json)
         return
     from gpupool.adopt.controller import copy_from
 
     assert controller is not None
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         running = copy_from(controller, Path(place))
-        _say_running(controller, running)
-        _adopt(folder, Path(place), slurm or release(running.release))
+        _say_running(controller, running, stderr if as_json else stdout)
+        _adopt(folder, Path(place), slurm or release(running.release), judge, as_json)
 
 
-def _adopt(folder: Path, files: Path, slurm: str) -> None:
+def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) -> None:
     from gpupool.adopt.folder import Folder
     from gpupool.adopt.inventory import adopted, write
 
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
-    result = adopted(Folder(files), slurm)
+    known: Known = KNOWN[KNOWN.index(slurm)]
+    result = adopted(Folder(files), known)
     write(folder, result.files)
-    _show(folder, result)
-    if result.differences is None:
+    verdict = None if result.differences is None else _judged(result, files, known, judge)
+    if as_json:
+        print_json(_document(result, verdict))
+    else:
+        _show(folder, result, verdict)
+    if verdict is None:
         raise SystemExit(2)
-    if result.differences:
+    if verdict.differences or verdict.refused:
         raise SystemExit(3)
 
 
@@ -121,19 +136,61 @@ def release(version: str) -> str:
     return ".".join(version.split(".")[:2]) or DEFAULT
 
 
-def _say_running(controller: str, running: "Running") -> None:
+def _say_running(controller: str, running: "Running", screen: Screen) -> None:
     package = f"package {running.owner}" if running.owner != "none" else "no package"
-    stdout.print(f"from   {controller}: Slurm {running.release or 'of an unknown release'} ({package}), {running.conf}")
+    screen.print(f"from   {controller}: Slurm {running.release or 'of an unknown release'} ({package}), {running.conf}")
     for names, what in (
         (running.silent, "nodes that do not respond"),
         (running.reservations, "reservations, which stay as they are"),
         (running.not_read, "files that could not be read"),
     ):
         if names:
-            stdout.print(f"       {what}: {', '.join(names)}", style="yellow")
+            screen.print(f"       {what}: {', '.join(names)}", style="yellow")
 
 
-def _show(folder: Path, result: "Adopted") -> None:
+def _judged(result: "Adopted", files: Path, release: Known, asked: bool) -> "Verdict":
+    from gpupool.adopt.folder import Folder
+    from gpupool.adopt.judged import Verdict, by_slurmctld
+
+    if not asked:
+        return Verdict(result.differences or ())
+    return by_slurmctld(result, Folder(files), release, lambda text: stderr.print(text, style="dim"))
+
+
+def _document(result: "Adopted", verdict: "Verdict | None") -> AdoptDocument:
+    from gpupool.adopt.causes import WHY, spelt
+
+    found = verdict.differences if verdict else ()
+    return AdoptDocument(
+        ok=verdict is not None and not found and not verdict.refused,
+        read=result.read,
+        not_read=result.others,
+        written=[*result.files],
+        left=result.draft.data["slurm"].get("left", []),
+        mistakes=[as_entry(located) for located in result.troubles],
+        errors=[as_entry(located) for located in result.loaded.errors],
+        slurmctld=(verdict.version if verdict else "") or None,
+        why_not=(verdict.why if verdict else "") or None,
+        refused=(verdict.refused if verdict else "") or None,
+        differences=[
+            DifferenceEntry(
+                file=one.place.file if one.place else None,
+                line=one.place.line if one.place else None,
+                section=one.section,
+                key=spelt(one.section, one.key),
+                of=one.of,
+                was=one.was,
+                would=one.would,
+                cause=one.cause,
+                why=WHY.get(one.cause),
+                group=one.group or None,
+            )
+            for one in found
+        ],
+    )
+
+
+def _show(folder: Path, result: "Adopted", verdict: "Verdict | None") -> None:
     conf = result.conf
     nodes = sum(len(expanded(entry.name)) for entry in conf.of("NodeName"))
     counts = f"{len(conf.settings)} settings, {nodes} nodes, {len(conf.of('PartitionName'))} partitions"
@@ -148,20 +205,28 @@ def _show(folder: Path, result: "Adopted") -> None:
     stdout.print(f"       {summary}; adopted.tsv has each of them")
     if left := result.draft.data["slurm"].get("left"):
         stdout.print(f"left   {', '.join(left)}: gpupool's own keys of these groups stay the site's")
-    if result.differences is None:
+    if verdict is None:
         stdout.print("proof  none: `check` refuses the inventory", style="red")
         for located in result.loaded.errors:
             stdout.print(f"       {located.complaint.message}", style="red")
     else:
-        _prove(result.differences)
+        _prove(verdict)
 
 
-def _prove(differences: Sequence["Difference"]) -> None:
+def _prove(verdict: "Verdict") -> None:
     from gpupool.adopt.causes import WHY
 
+    differences = verdict.differences
     count = counted(len(differences), "difference")
-    style = "yellow" if differences else "green"
-    stdout.print(f"proof  {count}, by gpupool's own parser; slurmctld has not judged", style=style)
+    style = "yellow" if differences or verdict.refused else "green"
+    judge = "by gpupool's own parser; slurmctld has not judged"
+    if verdict.version:
+        judge = f"by slurmctld {verdict.version}: {verdict.compared}"
+    stdout.print(f"proof  {count}, {judge}", style=style)
+    if verdict.why:
+        stdout.print(f"       {verdict.why}", style="yellow")
+    if verdict.refused:
+        stdout.print(f"       slurmctld does not start with the inventory's files: {verdict.refused}", style="red")
     by_cause = dict.fromkeys((*WHY, *(one.cause for one in differences)))
     for cause in by_cause:
         of_cause = [one for one in differences if one.cause == cause]

@@ -29,7 +29,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     of_site = _of_site(inventory, loaded.cluster)
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
-        print_json(CheckDocument(ok=not errors, complaints=[_as_dict(complaint) for complaint in complaints]))
+        print_json(CheckDocument(ok=not errors, complaints=[as_entry(complaint) for complaint in complaints]))
     else:
         stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
         for problem in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
@@ -71,7 +71,8 @@ def _line(located: Located) -> str:
     return f"{located} [{located.complaint.code}]" if located.complaint.severity == "warning" else str(located)
 
 
-def _as_dict(located: Located) -> ComplaintEntry:
+def as_entry(located: Located) -> ComplaintEntry:
+    """Return a complaint as an entry of a document."""
     complaint = located.complaint
     return {
         "file": located.place.file,

@@ -6,6 +6,7 @@ from typing import Any, get_args
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import get_original_bases, is_typeddict
 
+from gpupool.documents.adopt import AdoptDocument
 from gpupool.documents.inventory import CheckDocument, ExplainDocument
 from gpupool.documents.nodes import MaintainDocument, OnboardDocument, RetireDocument
 from gpupool.documents.rehearsal import PromisesDocument, RehearseDocument
@@ -18,6 +19,7 @@ from gpupool.documents.version import FORMAT_VERSION
 DOCUMENTS: Mapping[str, tuple[type, ...]] = {
     "check": (CheckDocument,),
     "explain": (ExplainDocument,),
+    "adopt": (AdoptDocument,),
     "plan": (RunDocument,),
     "apply": (RunDocument,),
     "verify": (VerifyDocument,),

@@ -1,5 +1,6 @@
 """`gpupool adopt`: the page's example is true; exit codes; the copy of the cluster's files is only read."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 from inventories import INVENTORY
 
+from gpupool.adopt import judged
 from gpupool.cli import adopt
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.rehearsal.judge import Reading
 
 PAGE = Path(__file__).parents[3] / "docs" / "adopt.md"
 STEPS = re.findall(r"```text\n(cgroups: .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
@@ -76,6 +79,43 @@ def test_the_steps_of_an_invalid_inventory_are_its_errors(gpupool: Run, site: Pa
     assert done.code == 2
     assert "Traceback" not in done.err
     assert gpupool("adopt", "--steps", "--files", "x", "bad").code == 2
+
+
+def test_the_document_has_each_difference_with_its_line_and_cause(gpupool: Run, site: Path) -> None:
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "my-site", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["ok"], found["slurmctld"], found["why_not"]) == (3, False, None, None)
+    assert found["differences"] == [
+        {
+            "file": "slurm.conf", "line": 11, "section": "node", "key": "State", "of": "cpu1", "was": "down",
+            "would": "unknown", "cause": "state", "group": None,
+            "why": "a state is no configuration: slurmctld keeps it",
+        }
+    ]  # fmt: skip
+    assert [one["line"] for one in found["mistakes"]] == [13, 13]
+
+
+def test_the_proof_names_the_slurmctld_that_has_judged_or_why_none_has(
+    gpupool: Run, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = {name: {"nodename": name} for name in ("gpu1", "gpu2", "cpu1")}
+    shown = Reading("24.11.5", {"killwait": "30 sec"}, {}, nodes, {"all": {"partitionname": "all"}})
+    monkeypatch.setattr(judged, "judge", lambda *_: (shown, Reading(refused="no plugin")))
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "one", "--judge")
+    assert done.code == 3
+    assert "slurmctld does not start with the inventory's files: no plugin" in done.out
+    monkeypatch.setattr(judged, "judge", lambda *_: (Reading(refused="no plugin"), shown))
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "two", "--judge")
+    assert "slurmctld has not judged\n       slurmctld does not start with the cluster's files: no plugin" in done.out
+    (site / "copy-of-etc-slurm" / "slurm.conf").write_text(CONF.replace(" State=DOWN", ""), encoding="utf-8")
+    monkeypatch.setattr(judged, "judge", lambda *_: (shown, shown))
+    done = gpupool("adopt", "--files", "copy-of-etc-slurm", "three", "--judge")
+    assert (done.code, "proof  0 differences, by slurmctld 24.11.5: 1 setting, 3 nodes, 1 partition\n" in done.out) == (
+        0,
+        True,
+    )
+    with_release = gpupool("adopt", "--files", "copy-of-etc-slurm", "four", "--judge", "--slurm", "23.11", "--json")
+    assert json.loads(with_release.out)["slurmctld"] == "24.11.5"
 
 
 def test_a_second_run_overwrites_nothing(gpupool: Run, site: Path) -> None:
