@@ -24,7 +24,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=2-0
 PartitionName=gone Nodes=old[1-4]
 """
 NODES = """NodeName=DEFAULT Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=515000
-NodeName=gpu[1-2] NodeAddr=gpu[1-2].lan Gres=gpu:a100:4 Feature=a100
+NodeName=gpu[1-2] NodeAddr=10.66.1.[1-2] Gres=gpu:a100:4 Feature=a100
 NodeName=cpu1 NodeAddr=10.66.1.3
 """
 
