@@ -70,7 +70,7 @@ def cause(section: str, key: str, release: str, was: str = "") -> str:
 
     `section` is settings, cgroup, gres, node or partition; the key is in lower case.
     """
-    if _is_removed(section, key, release, was):
+    if is_removed(section, key, release, was):
         return "removed by Slurm"
     if section == "settings":
         return _BY_SETTING.get(key, "other settings")
@@ -83,11 +83,11 @@ def group(section: str, key: str, release: str, was: str) -> str:
     """Return the group of `slurm.left` that a key is in; "" if none has it, or if the release cannot read it."""
     if section == "gres":
         return "gpus"
-    return "" if _is_removed(section, key, release, was) else _FREED.get(key) or left(_table(section)).get(key, "")
+    return "" if is_removed(section, key, release, was) else _FREED.get(key) or left(_table(section)).get(key, "")
 
 
-def _is_removed(section: str, key: str, release: str, was: str) -> bool:
-    """Return whether a release does not have a setting or its value."""
+def is_removed(section: str, key: str, release: str, was: str) -> bool:
+    """Return whether a release of Slurm does not have a setting or its value; the section is as for `cause`."""
     known = keys(_table(section)).get(key) if section in ("settings", "cgroup") else None
     is_unknown = section in ("settings", "cgroup") and (known is None or not known.known_in(release))
     return is_unknown or key in _REMOVED or not within(release, "", VALUES_BEFORE.get(was.lower(), ""))

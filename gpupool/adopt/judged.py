@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpupool.adopt.causes import cause, group
+from gpupool.adopt.causes import cause, group, is_removed
 from gpupool.adopt.compare import HEADS, Difference
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.inventory import Adopted
@@ -19,7 +19,7 @@ from gpupool.slurm.hostlists import expanded, fold_set
 from gpupool.slurm.releases import Known
 from gpupool.wording import counted
 
-# of scontrol's keys: another key of slurm.conf; what changes by itself, or follows from keys that are compared
+# of scontrol's keys: another key of slurm.conf; what changes with time, or follows from keys that are compared
 _CONF = {"cputot": "cpus", "availablefeatures": "feature"}
 _NOT = {
     "settings": words("boot_time hash_val next_job_id slurm_conf slurm_version multiple_slurmd"),
@@ -67,7 +67,7 @@ def by_slurmctld(result: Adopted, folder: Folder, release: Known, tell: Callable
     cluster, parsed = result.loaded.cluster, result.differences
     assert cluster
     assert parsed is not None
-    removed = {one.key for one in parsed if one.cause == "removed by Slurm" and not one.of}
+    removed = {one.key for one in parsed if _is_removed(one, release) and not one.of}
     now = of_site(folder, result.conf, result.names, HOST, ADDRESS, removed)
     new = of_inventory(cluster, HOST, ADDRESS)
     others = {node.slurm_name for node in cluster.having("compute")} | {node.address for node in cluster.nodes.values()}
@@ -83,7 +83,7 @@ def by_slurmctld(result: Adopted, folder: Folder, release: Known, tell: Callable
 def verdict(
     parsed: Sequence[Difference], now: Reading, new: Reading, lines: Lines, names: Names, release: str
 ) -> Verdict:
-    """Return slurmctld's verdict on the differences that the parser has found, with those that it alone finds.
+    """Return slurmctld's verdict on the parser's differences, and the differences that it alone finds.
 
     Slurmctld has the last word on each key that it shows; the parser on gres.conf, on settings that a scratch
     slurmctld does not read, and on keys that the release does not have. `lines` are the places of all keys.
@@ -94,13 +94,17 @@ def verdict(
         return Verdict(parsed, refused=new.refused)
     sizes = (len(now.settings), "setting"), (len(now.nodes), "node"), (len(now.partitions), "partition")
     counts = ", ".join(counted(*size) for size in sizes)
-    kept = [one for one in parsed if not _is_shown(one, now, new)]
+    kept = [one for one in parsed if not _is_shown(one, now, new, release)]
     return Verdict([*kept, *_found(now, new, lines, names, release)], now.version, compared=counts)
 
 
-def _is_shown(one: Difference, now: Reading, new: Reading) -> bool:
+def _is_removed(one: Difference, release: str) -> bool:
+    return is_removed(one.section, one.key, release, one.was)
+
+
+def _is_shown(one: Difference, now: Reading, new: Reading, release: str) -> bool:
     """Return whether slurmctld has shown a key that the parser found to differ."""
-    if one.section == "gres" or one.cause == "removed by Slurm" or (one.section == "settings" and one.key in UNREAD):
+    if one.section == "gres" or _is_removed(one, release) or (one.section == "settings" and one.key in UNREAD):
         return False
     if one.key in _NOT[one.section]:
         return False

@@ -1,4 +1,4 @@
-"""The files with which a scratch slurmctld judges: the cluster's, and those that gpupool renders.
+"""The files with which a scratch slurmctld judges: the cluster's, and the inventory's.
 
 Both are changed in the same few settings, which need hosts and daemons that a scratch slurmctld does not have.
 """

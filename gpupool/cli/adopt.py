@@ -10,11 +10,12 @@ import typer
 from gpupool.cli import adopt_steps
 from gpupool.cli.screen import stdout
 from gpupool.cli.check import as_entry
-from gpupool.cli.screen import Json, Screen, print_json, stderr, stdout
+from gpupool.cli.screen import Json, print_json, stderr, stdout
 from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
 from gpupool.slurm.releases import DEFAULT, KNOWN, Known
+from gpupool.terminal import Screen
 from gpupool.wording import counted
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ _SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What slurmctld shows of files: settings, keys of cgroup.conf, nodes and partitions, with keys in lower case.
+    """The values that slurmctld shows of files, by key in lower case: of settings, cgroup.conf, nodes and partitions.
 
     `refused` has slurmctld's reason if it does not start with the files; then all others are empty.
     """

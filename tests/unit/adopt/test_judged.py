@@ -1,4 +1,4 @@
-"""What a scratch slurmctld shows of the cluster's files and of the inventory's, and which differences remain."""
+"""A scratch slurmctld shows values of the cluster's files and of the inventory's, and which differences remain."""
 
 from collections.abc import Callable
 from pathlib import Path

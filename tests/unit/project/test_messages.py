@@ -27,6 +27,7 @@ READERS: Mapping[str, str] = {
     "gpupool/programs/arbiter/guard.py": "the comment of a job, by the arbiter",
     "gpupool/programs/arbiter/limits.py": "scontrol show assoc_mgr",
     "gpupool/programs/gpus/answers.py": "nvidia-smi and the driver",
+    "gpupool/rehearsal/judge.py": "scontrol show config, and slurmctld's log",
     "gpupool/rehearsal/promises/reclaim.py": "slurmstepd, in the output of jobs",
     "gpupool/rehearsal/promises/walls.py": "slurmstepd, in the output of jobs",
     "gpupool/remote/ssh_errors.py": "ssh",
