@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpupool.cli import adopt_steps
-from gpupool.cli.screen import stdout
 from gpupool.cli.check import as_entry
 from gpupool.cli.screen import Json, print_json, stderr, stdout
 from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
@@ -91,8 +90,8 @@ def command(
       gpupool adopt --files copy-of-etc-slurm my-site --judge
     """
     if steps:
-        if files or controller or slurm:
-            raise UsageError("--steps reads the inventory alone: leave out --from, --files and --slurm")
+        if files or controller or slurm or judge or as_json:
+            raise UsageError("--steps reads the inventory alone: leave out the other options")
         adopt_steps.show(folder)
         return
     from gpupool.adopt.inventory import ensure_new
