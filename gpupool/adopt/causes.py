@@ -10,11 +10,11 @@ _SETTINGS = {
     "place": ("statesavelocation", "slurmctldhost", "include", "plugstackconfig", "accountingstoragepass"),
     "gpus": ("defcpupergpu",),
     "names": ("clustername",),
-    "preemption": ("preempttype", "preemptmode", "preemptparameters", "jobrequeue"),
+    "preemption": ("jobrequeue",),
 }
 _BY_SETTING = {**left("slurm_conf"), **{key: cause for cause, of in _SETTINGS.items() for key in of}}
 # the group with which `check` accepts the cluster's value of a word
-_FREED = {"statesavelocation": "place", "feature": "gpus"}
+_FREED = {"statesavelocation": "place", "slurmctldhost": "place", "feature": "gpus"}
 _BY_NODE = {
     **dict.fromkeys(("cpus", "sockets", "corespersocket", "threadspercore", "corespeccount", "cpuspeclist"), "cpus"),
     **dict.fromkeys(("gres", "feature"), "gpus"),

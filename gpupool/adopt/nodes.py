@@ -17,7 +17,7 @@ from gpupool.slurm.hostlists import MOST, expand, expanded, fold, fold_set
 _HOST = re.compile(r"([^()]+)(?:\(([^()]*)\))?")
 # in a name of a node or of a cluster; the language's are host names
 _STRANGE = re.compile(r"[^A-Za-z0-9.-]+")
-_RESERVED = frozenset(("localhost", "all", "default"))
+_RESERVED = frozenset(("all", "default"))
 Roles = dict[str, list[str]]
 
 
@@ -186,11 +186,12 @@ def _servers(draft: Draft, conf: SlurmConf) -> tuple[Roles, dict[str, str]]:
                 hosts.append((host, conf.value(address) or "", facts))
     roles: Roles = {}
     addresses: dict[str, str] = {}
+    has_own_state = "place" in draft.data["slurm"].get("left", ())  # on a mount of the site
     for place, (host, address, facts) in enumerate(hosts):
-        if place:
-            draft.drop("a backup controller needs an export with slurm.state: add it with `storage`", *facts)
+        if host in roles or (place and not has_own_state):
+            draft.drop("a backup controller needs the same slurm.state as the controller", *facts)
             continue
-        roles[host] = ["controller"]
+        roles[host] = ["backup-controller" if place else "controller"]
         if _is_ipv4(address):
             addresses[host] = address
         draft.say(("nodes",), draft.data.setdefault("nodes", []), *facts)

@@ -138,7 +138,9 @@ def _add_named(draft: Draft, key: str, value: Any) -> None:
 
 
 def _preemption(draft: Draft, conf: SlurmConf) -> bool:
-    """Say how jobs are preempted; return whether partitions decide about it."""
+    """Say how jobs are preempted; return whether partitions decide about it, in words of the language."""
+    if draft.leaves("slurm_conf", "PreemptType"):
+        return False  # add_settings keeps it in Slurm's own words
     kind, mode = conf.settings.get("preempttype", ()), conf.settings.get("preemptmode", ())
     word = (conf.value("preemptmode") or "off").lower()
     if not kind or (conf.value("preempttype") or "").lower() == "preempt/none":

@@ -243,11 +243,15 @@ def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> It
     except ValueError as error:
         complaints.append(Complaint((*path, "name"), str(error), "write a40-[01-04]"))
         return
-    if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in _RESERVED), None):
+    reserved = _RESERVED if entry.managed else _RESERVED[1:]  # Slurm takes localhost, which gpupool cannot log in to
+    if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in reserved), None):
         message = (
             f"{strange!r} is not a valid node name: use letters, digits and hyphens, and not localhost, all or default"
         )
-        complaints.append(Complaint((*path, "name"), message))
+        hint = "a node with `managed: false` can have this name" if strange.lower() == "localhost" else None
+        complaints.append(Complaint((*path, "name"), message, hint))
+    elif entry.address and any(name.lower() == "localhost" for name in names):
+        complaints.append(Complaint((*path, "address"), "localhost has its address on every machine", "remove it"))
     try:
         addresses: list[str | None] = [*expand(entry.address)] if entry.address else [None] * len(names)
     except ValueError as error:

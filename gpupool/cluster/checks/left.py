@@ -58,3 +58,9 @@ def _words(inventory: Inventory) -> Iterator[tuple[str, Path, object]]:
     yield "enforce", ("scheduler", "enforce_limits"), "enforce_limits" in scheduler.model_fields_set
     yield "configless", ("scheduler", "rpc_limit"), scheduler.rpc_limit
     yield "configless", ("cloud",), inventory.cloud
+    yield "preemption", ("preemption", "action"), "action" in inventory.preemption.model_fields_set
+    yield "preemption", ("preemption", "arbiter"), inventory.preemption.arbiter
+    for name, qos in inventory.qos.items():
+        yield "preemption", ("qos", name, "preemptable"), qos.preemptable
+    for index, partition in enumerate(inventory.partitions):
+        yield "preemption", ("partitions", index, "preemptable"), partition.preemptable

@@ -21,7 +21,7 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
                 ("nodes",), message, "give the others the role backup-controller" if role == "controller" else None
             )
     controllers = {node.name for node, role in roles if role in ("controller", "backup-controller")}
-    if len(controllers) < 2:
+    if len(controllers) < 2 or "place" in site.inventory.slurm.left:  # a mount of the site
         return
     state = site.inventory.slurm.state
     storage = site.inventory.storage

@@ -66,7 +66,19 @@ class Backup(Entry):
     keep: Several = Field(14, description="Number of backups to keep of each kind.")
 
 
-Left = Literal["cgroups", "steps", "configless", "enforce", "submit", "order", "select", "memory", "gpus", "place"]
+Left = Literal[
+    "cgroups",
+    "steps",
+    "configless",
+    "enforce",
+    "submit",
+    "order",
+    "select",
+    "memory",
+    "gpus",
+    "preemption",
+    "place",
+]
 
 
 class Slurm(SourcedEntry):

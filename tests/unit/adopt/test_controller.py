@@ -30,7 +30,7 @@ def printed(*paths: Path) -> list[list[str]]:
         (f"#{PASS} = secret # old", "# # old"),
         ('storagepass="two words" StorageUser=slurm', " StorageUser=slurm"),
         (f"Default{PASS}word=x", ""),
-        ("AccountingStoragePass=/run/munge/global.socket", "AccountingStoragePass=/run/munge/global.socket"),
+        (f"Accounting{PASS}=/run/munge/global.socket", f"Accounting{PASS}=/run/munge/global.socket"),
         ("InfluxDBPass=s\tInfluxDBUser=u", "\tInfluxDBUser=u"),
         ("Passenger=1 NodeName=pass1 CPUs=1", "Passenger=1 NodeName=pass1 CPUs=1"),
     ],

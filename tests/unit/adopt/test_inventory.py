@@ -206,6 +206,52 @@ PartitionName=all Nodes=ALL PriorityTier=1 GraceTime=300
     assert [str(one) for one in result.differences or [] if one.cause == "preemption"] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PreemptType=preempt/qos\nPreemptMode=CANCEL\nNodeName=a\nPartitionName=p Nodes=a GraceTime=60\n",
+        "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\nNodeName=a\n"
+        "PartitionName=p Nodes=a OverSubscribe=FORCE:1\nPartitionName=q Nodes=a PriorityTier=9 PreemptMode=OFF\n",
+        "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPreemptParameters=youngest_first\nNodeName=a\n",
+        "NodeName=a\nPartitionName=p Nodes=a PreemptMode=CANCEL\n",
+    ],
+)
+def test_preemption_without_words_of_the_language_is_left_to_the_site(text: str, tmp_path: Path) -> None:
+    result = of(tmp_path, f"ClusterName=a\nSlurmctldHost=a\n{text}")
+    site: dict[str, Any] = data(result, "slurm.yml")
+    assert "preemption" in site["slurm"]["left"]
+    assert list(map(str, result.differences or [])) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SlurmctldHost=c1(10.1.0.1)\nSlurmctldHost=c2(10.1.0.2)\nNodeName=c2 NodeAddr=10.1.0.2\nNodeName=n1\n",
+        "ControlMachine=c1\nBackupController=c2\nNodeName=n1\n",
+    ],
+)
+def test_backup_controllers_have_their_role_and_state_on_a_mount_of_the_site(text: str, tmp_path: Path) -> None:
+    result = of(tmp_path, f"ClusterName=a\nStateSaveLocation=/shared/state\n{text}PartitionName=p Nodes=n1\n")
+    assert list(map(str, result.differences or [])) == []
+    cluster = result.loaded.cluster
+    assert cluster
+    assert [node.name for node in cluster.controllers] == ["c1", "c2"]
+    assert cluster.slurm.state == "/shared/state"
+
+
+def test_a_cluster_of_one_machine_may_call_it_localhost(tmp_path: Path) -> None:
+    result = of(tmp_path, "ClusterName=a\nSlurmctldHost=localhost(127.0.0.1)\nNodeName=localhost NodeAddr=127.0.0.1\n")
+    assert result.loaded.errors == []
+    assert data(result, "nodes.yml")["nodes"] == [
+        {
+            "name": "localhost", "roles": ["compute", "controller", "database"], "hardware": "localhost",
+            "managed": False,
+        }
+    ]  # fmt: skip
+    found = [str(one) for one in of(tmp_path, "ClusterName=a\nNodeName=localhost\n").differences or []]
+    assert [one for one in found if "localhost" in one and "Host:" not in one] == []
+
+
 def test_where_single_cpus_are_allocated_sockets_and_cores_stay_in_slurms_words(tmp_path: Path) -> None:
     text = """ClusterName=a
 SelectTypeParameters=CR_CPU_Memory

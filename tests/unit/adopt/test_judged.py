@@ -40,7 +40,7 @@ PartitionName=p AllowAccounts=bio,chem Nodes=c1 QoS=N/A MaxTime=UNLIMITED TotalN
 """
 CONF = """ClusterName=Sea # the sea
 SlurmctldHost=ctl
-AccountingStoragePass=hunter2
+AccountingStoragePass = hunter2
 AccountingStorageType=accounting_storage/slurmdbd MaxArraySize=2000
 FastSchedule=1
 EnforcePartLimits=YES

@@ -43,7 +43,7 @@ def test_no_key_of_a_group_is_written_and_all_others_stay(group: str, tmp_path: 
     rest = before.keys() - theirs - ({"schedulerparameters"} if group == "submit" else set())
     rest -= {"nodename"} if group == "gpus" else set()  # a GPU's type is no feature then
     assert {key: after.get(key) for key in rest} == {key: before[key] for key in rest}
-    assert theirs & before.keys() or group in ("memory", "submit")
+    assert theirs & before.keys() or group in ("memory", "submit", "preemption")
     assert keys(cgroup_conf(part)).keys() & of_groups("cgroup", [group]) == set()
 
 
@@ -54,6 +54,16 @@ def test_the_sites_value_stands_as_it_is_even_of_a_list(tmp_path: Path) -> None:
     values = [found[key] for key in ("schedulerparameters", "taskplugin", "accountingstorageenforce", "prologflags")]
     assert values == ["defer", "task/none", "none", "X11"]
     assert keys(cgroup_conf(cluster))["constraincores"] == "no"
+
+
+def test_the_sites_preemption_stands_as_it_is_in_partitions_too(tmp_path: Path) -> None:
+    mode = ("max_time: 2d\n", "max_time: 2d\n    parameters: {PreemptMode: CANCEL, GraceTime: 60}\n")
+    slurm = "slurm: {left: [preemption], parameters: {PreemptType: preempt/qos, PreemptMode: REQUEUE}}\nscheduler:"
+    text = slurm_conf(changed(SMALL, tmp_path, *LABS, *ALONE, mode, ("scheduler:", slurm)))
+    assert {"preempttype": "preempt/qos", "preemptmode": "REQUEUE"}.items() <= keys(text).items()
+    line = next(line for line in text.splitlines() if "PreemptMode=CANCEL" in line)
+    assert line.startswith("PartitionName=")
+    assert "GraceTime=60" in line
 
 
 def test_comments_of_keys_that_are_left_are_not_written(tmp_path: Path) -> None:
