@@ -13,11 +13,14 @@ from gpupool.cli.watch import COLOURS, Watch
 from gpupool.documents.nodes import MaintainDocument
 from gpupool.errors import UsageError
 from gpupool.terminal import styled
-from gpupool.wording import counted
+from gpupool.wording import counted, shortened
 
 if TYPE_CHECKING:
+    from gpupool.upkeep.packages import Scope
     from gpupool.upkeep.prepare import Prepared
     from gpupool.upkeep.waves import MaintenanceOptions
+
+_SCOPES = ("security", "all")
 
 Nodes = Annotated[
     str,
@@ -49,6 +52,15 @@ Wait = Annotated[
         help="Maximum wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit.",
     ),
 ]
+Packages = Annotated[
+    str | None,
+    typer.Option(
+        "--packages",
+        metavar="security|all",
+        help="Also raise the systems' packages: those with security fixes, or all; Slurm and the GPU driver stay.",
+        autocompletion=lambda: list(_SCOPES),
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")]
 
 
@@ -59,6 +71,7 @@ def command(
     per_lab: PerLab = None,
     reboot: Reboot = False,
     wait: Wait = None,
+    packages: Packages = None,
     yes: Yes = False,
     on: OnOption = "auto",
     as_json: Json = False,
@@ -72,10 +85,11 @@ def command(
     Examples:
       gpupool maintain my-site --nodes @compute --at-most 4
       gpupool maintain my-site --nodes a40-01 --reboot --wait 4h
+      gpupool maintain my-site --nodes @compute --packages security --at-most 4
     """
     runner = announced_runner(inventory, on, "maintain", verbose=verbose)
     ensure_confirmable(yes, "maintain changes nodes")
-    patience = _seconds(wait)
+    patience, scope = _seconds(wait), _scope(packages)
     runner.load()
     from gpupool.upkeep.choice import chosen
     from gpupool.upkeep.controllers import locked_controllers
@@ -87,7 +101,7 @@ def command(
     selected = chosen(runner.target, nodes)
     if reboot:
         ensure_can_reboot(runner.target.cluster, selected)
-    options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
+    options = MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience, scope)
     with locked_controllers(runner) as (controller, hold):
         ready = prepare(controller, runner, selected, options)
         _show_before(ready, options)
@@ -119,6 +133,12 @@ def _seconds(wait: str | None) -> float | None:
         raise UsageError(f"--wait {error}") from None
 
 
+def _scope(packages: str | None) -> "Scope | None":
+    if packages not in (None, *_SCOPES):
+        raise UsageError(f"--packages {packages}: write security or all")
+    return packages  # type: ignore[return-value]
+
+
 def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:
     """Print the phase of each node, and how many of its resources each lab may lack at once."""
     for name, step in ready.progress.items():
@@ -134,6 +154,34 @@ def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:
         if share.lab:
             table.add_row(share.account, f"{share.owned} {share.unit}", str(ready.lacking[share.account]))
     stderr.print_table(table)
+    _show_price(ready)
+    _show_held(ready)
+
+
+def _show_price(ready: "Prepared") -> None:
+    """Print the jobs that it waits for, and the hours in which nodes accept no other job."""
+    price = ready.price
+    if not price.jobs:
+        stderr.print("price: no job runs on these nodes now")
+        return
+    text = (
+        f"price: it waits for {counted(price.jobs, 'job')}; until their time limits, nodes accept no other job for at "
+        f"most {price.hours:.1f} node hours"
+    )
+    if price.endless:
+        text += f", and without limit on {', '.join(price.endless)}: a job there has no time limit"
+    stderr.print(text)
+
+
+def _show_held(ready: "Prepared") -> None:
+    """Print the packages that stay though apt has a newer version, with the reason."""
+    reasons: dict[str, dict[str, None]] = {}
+    for newer in ready.newer.values():
+        for package in newer.packages:
+            if package.held:
+                reasons.setdefault(package.held, {})[package.name] = None
+    for why, packages in reasons.items():
+        stderr.print(f"not raised: {shortened(packages)} ({why})")
 
 
 def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from gpupool.upkeep.accept import accept
 from gpupool.upkeep.announce import announce
 from gpupool.upkeep.choice import RESERVATION, WORK, Phase, Progress, out_of_service
 from gpupool.upkeep.hold import Hold
+from gpupool.upkeep.packages import raise_packages
 from gpupool.upkeep.prepare import Prepared
 from gpupool.upkeep.reboot import boots, reboot
 from gpupool.upkeep.state import by_node, jobs, states
@@ -198,10 +199,12 @@ class Maintenance:
         return [progress for progress in waiting if not left[progress.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
-        """Apply the inventory on empty nodes, then reboot the nodes that need it, and accept the others."""
+        """Change empty nodes (packages, inventory), then reboot those that need it, and accept the others."""
         if not ready:
             return
-        wants = self._applied(ready, may_reboot=True)
+        self._raise(ready)
+        ready = [progress for progress in ready if progress.phase == "draining"]
+        wants = self._applied(ready, may_reboot=True) if ready else {}
         fine = [progress for progress in ready if progress.phase == "draining"]
         last = boots(self._controller, [progress.node for progress in fine])
         for progress in fine:
@@ -217,6 +220,19 @@ class Maintenance:
                 )
                 self._reboot(progress)
         self._accept([progress for progress in fine if progress.phase == "draining"])
+
+    def _raise(self, ready: list[Progress]) -> None:
+        """Raise the packages of the system, if the options ask for it; a node where apt fails has failed."""
+        if not self._options.packages:
+            return
+        for progress in ready:
+            self._observer.step(progress.node.name, "raising packages")
+        found = raise_packages(self._controller, [progress.node for progress in ready], self._options.packages)
+        for progress in ready:
+            newer = found[progress.node.name]
+            progress.changes += [package.change for package in newer.raised]
+            if newer.error:
+                self._fail(progress, newer.error)
 
     def _hint(self, node: Node) -> str:
         """Return what the admin has to do for the reboot of a container, which only stops."""

@@ -1,7 +1,7 @@
 """Preparation of maintenance before any node is drained: the state of the nodes, their work, and what labs may lack."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
@@ -10,10 +10,12 @@ from gpupool.remote.controller import Controller
 from gpupool.run.runner import DeployRunner
 from gpupool.slurm.jobs import Job
 from gpupool.upkeep.choice import GOOD, RESERVATION, Progress, begun, first_look, out_of_service
+from gpupool.upkeep.packages import Newer, newer
+from gpupool.upkeep.price import Price, price_of
 from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.shares import Share, shares_of, worst
-from gpupool.upkeep.state import by_node, jobs, states
+from gpupool.upkeep.state import by_node, ends, jobs, states
 from gpupool.upkeep.waves import MaintenanceOptions, too_much
 from gpupool.wording import counted
 
@@ -24,7 +26,8 @@ _NEVER = "9999"  # after all times that Slurm writes
 class Prepared:
     """The start of maintenance: `started` are nodes that an earlier run has begun, `since` is the begin in Unix time.
 
-    `lacking` is the maximum that each lab may lack at once, in the unit of its share.
+    `lacking` is the maximum that each lab may lack at once, in the unit of its share. `price` is that of all nodes
+    together. `newer` has the packages with a newer version by node, if the options ask for them.
     """
 
     progress: dict[str, Progress]
@@ -32,6 +35,8 @@ class Prepared:
     shares: tuple[Share, ...]
     lacking: dict[str, int]
     since: int
+    price: Price
+    newer: Mapping[str, Newer]
 
     @property
     def ok(self) -> bool:
@@ -57,7 +62,7 @@ def prepare(
             "add them to --nodes to continue there"
         )
     progress = first_look(nodes, known, started)
-    _find_work(controller, runner, progress, started, options)
+    packages = _find_work(controller, runner, progress, started, options)
     shares = shares_of(controller.target.cluster)
     waiting = [each.node.name for each in progress.values() if each.phase == "waiting"]
     for name in waiting:
@@ -74,7 +79,11 @@ def prepare(
         gpus = {share.account for share in shares if share.unit == "GPUs"}
         lacking = {name: max(already[name], min(n, most)) if name in gpus else n for name, n in lacking.items()}
     since = reserved.start if reserved else int(time.time())
-    return Prepared(_in_order(controller, progress), tuple(started), shares, lacking, since)
+    nodes = [each.node for each in progress.values()]
+    busy = by_node(jobs(controller, nodes), nodes)
+    work = [progress[name].node for name in waiting]
+    price = price_of({name: busy[name] for name in waiting}, ends(controller, work), time.time())
+    return Prepared(_in_order(busy, progress), tuple(started), shares, lacking, since, price, packages)
 
 
 def _find_work(
@@ -83,35 +92,39 @@ def _find_work(
     progress: dict[str, Progress],
     started: Collection[str],
     options: MaintenanceOptions,
-) -> None:
-    """Keep a node `waiting` only if it has work to do or an earlier run has begun it."""
+) -> Mapping[str, Newer]:
+    """Keep a node `waiting` only if it has work to do or an earlier run has begun it; return its newer packages."""
     waiting = [each for each in progress.values() if each.phase == "waiting"]
     if not waiting:
-        return
+        return {}
     report = runner.plan([progress.node.name for progress in waiting])
     report.ensure_not_interrupted()
     last = boots(controller, [progress.node for progress in waiting])
+    there = [each.node for each in waiting if last[each.node.name]]
+    packages = newer(controller, there, options.packages) if options.packages else {}
     for each in waiting:
         name = each.node.name
-        host, boot = report.hosts.get(name), last[name]
+        host, boot, found = report.hosts.get(name), last[name], packages.get(name, Newer())
         if name in started:
             each.why = "continues"
         elif host is None:
             each.phase, each.why = "left alone", "it is off"
         elif boot is None or (host.failure and not host.commands):
             each.phase, each.why = "left alone", host.failure or "it does not answer"
-        elif host.changes:
-            each.why = counted(len(host.changes), "change")
+        elif found.error:
+            each.phase, each.why = "left alone", found.error
+        elif host.changes or found.raised:
+            parts = [counted(len(host.changes), "change")] if host.changes else []
+            each.why = ", ".join([*parts, *([found.brief] if found.raised else [])])
         elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if options.reboot else ""):
             each.why = why
         else:
             each.phase = "nothing to do"
+    return packages
 
 
-def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:
+def _in_order(busy: Mapping[str, Sequence[Job]], progress: dict[str, Progress]) -> dict[str, Progress]:
     """Return the nodes in the order in which their jobs end: a node with a long job would delay all others."""
-    nodes = [each.node for each in progress.values()]
-    busy = by_node(jobs(controller, nodes), nodes)
 
     def end(left: Sequence[Job]) -> str:
         return max((job.ends or _NEVER for job in left), default="")

@@ -38,12 +38,24 @@ def jobs(controller: Controller, nodes: Sequence[Node]) -> tuple[Job, ...]:
 
 def starts(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, int]:
     """Return the start of each job on any of these nodes, by the job's id, in seconds since 1970."""
+    return _moments(controller, nodes, "%S")
+
+
+def ends(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, int]:
+    """Return the end of each job on any of these nodes by its time limit, by the job's id, in seconds since 1970.
+
+    Jobs without a time limit are not in it.
+    """
+    return _moments(controller, nodes, "%e")
+
+
+def _moments(controller: Controller, nodes: Sequence[Node], column: str) -> Mapping[str, int]:
     if not nodes:
         return {}
     names = fold_set(node.slurm_name for node in nodes)
     states = ",".join(state.lower() for state in ON_NODES)
     answer = controller.ask(
-        "env", "SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", states, "-o", "%i|%S"
+        "env", "SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", states, "-o", f"%i|{column}"
     )
     rows = [line.split("|") for line in answer.splitlines()]
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdecimal()}

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from gpupool.upkeep.packages import Scope
 from gpupool.upkeep.shares import GPUS, Share, losses
 
 
@@ -18,12 +19,13 @@ class Bounds:
 class MaintenanceOptions:
     """Options of maintenance: `reboot` reboots every node; a node whose jobs take longer than `patience` is resumed.
 
-    `patience` is in seconds; None waits without limit.
+    `patience` is in seconds; None waits without limit. `packages` are those of the system to raise; None: none.
     """
 
     bounds: Bounds
     reboot: bool = False
     patience: float | None = None
+    packages: Scope | None = None
 
 
 def next_nodes(

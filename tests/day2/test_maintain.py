@@ -251,3 +251,51 @@ def test_a_node_without_jobs_reboots_and_a_node_whose_job_takes_too_long_is_resu
     until(lambda: {name: nodes(testbed)[name][0] for name in before} == in_service, "both are in service")
     assert testbed.job(job)["JobState"] == "RUNNING"
     assert left_behind(testbed) == ""
+
+
+def tool(testbed: Testbed, node: str) -> str:
+    """Return the installed version of the package that the archive of security raises."""
+    return testbed.out(node, "dpkg-query -W -f '${Version}' gpupool-tool")
+
+
+def test_security_fixes_stop_at_a_canary_that_fails_and_else_reach_all_nodes(testbed: Testbed) -> None:
+    # a test before this one leaves a job on gpu-2
+    testbed.out(HEAD, "scancel -u ann")
+    names = ["gpu-1", "gpu-2", "gpu-3"]
+    script = (Path(__file__).parent / "security_archive.sh").read_text()
+    for name in names:
+        testbed.out(name, "sh -s", text=script)
+    command = ("--nodes", "gpu-[1-3]", "--packages", "security", "--at-most", "2", "--json")
+    job = testbed.submit("ann", "-w gpu-2 -G 1", "while [ ! -e /var/tmp/end-of-this-job ]; do sleep 1; done")
+    testbed.wait_for(job, "RUNNING")
+
+    stopped = maintain(testbed.inventory, *command)
+    output, errors = stopped.communicate()
+    found = json.loads(output)["nodes"]
+    assert stopped.returncode == 1, errors
+    assert "price: it waits for " in errors
+    failed = [name for name in names if found[name]["phase"] == "failed"]
+    assert len(failed) == 1, errors
+    assert failed != ["gpu-2"], "a node without jobs goes first"
+    assert "apt-get install: " in found[failed[0]]["why"]
+    assert {found[name]["phase"] for name in names if name not in failed} == {"not begun"}
+    assert {tool(testbed, name) for name in names} == {"1"}
+    assert "gpupool: maintain: failed: " in nodes(testbed)[failed[0]][1]
+    assert testbed.job(job)["JobState"] == "RUNNING"
+
+    for name in names:
+        testbed.out(name, "rm /var/tmp/broken")
+    again = maintain(testbed.inventory, *command)
+    listener, lines = listening(again)
+    until(lambda: any("gpu-2" in line and "waiting for" in line for line in lines), "it waits", lambda: "".join(lines))
+    assert testbed.job(job)["JobState"] == "RUNNING"
+    assert tool(testbed, "gpu-2") == "1"
+    testbed.out("gpu-2", "touch /var/tmp/end-of-this-job")
+    assert again.stdout
+    found = json.loads(again.stdout.read())["nodes"]
+    listener.join()
+    assert again.wait() == 0, "".join(lines)
+    assert {found[name]["phase"] for name in names} == {"done"}
+    assert {tool(testbed, name) for name in names} == {"2"}
+    assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
+    assert left_behind(testbed) == ""

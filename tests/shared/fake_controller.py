@@ -28,7 +28,7 @@ _IN_SHELL = ("drain", "reserve")
 _SCRIPTS = {
     shell_file(package, f"{name}.sh"): name
     for package, name in [
-        *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "announce")),
+        *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "announce", "packages")),
         ("gpupool.upgrade", "older_jobs"),
         ("gpupool.node", "look"),
         ("gpupool.joining", "network"),
@@ -102,6 +102,7 @@ class FakeController(Controller):
         self.links: dict[str, str] = {}
         self.files: dict[tuple[str, str], str] = {}
         self.packages: dict[str, str] = {}
+        self.newer: dict[str, str] = {}
         self.replaced: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self._programs = folder / "programs"
@@ -149,6 +150,11 @@ class FakeController(Controller):
                 return Answer("", "", 0)
             case ["reboot"]:
                 return Answer(f"{self.slurm.nodes[name].booted} {self.needs.get(node, '')}\n", "", 0)
+            case ["packages", "list" | "raise" as act, "security" | "all"]:
+                rows = self.newer.get(node, "")
+                if act == "raise":
+                    self.newer.pop(node, None)
+                return Answer(rows, "", 0)
             case ["older_jobs", _]:
                 return Answer(self.replaced.get(node, ""), "", 0)
             case ["look", *_]:

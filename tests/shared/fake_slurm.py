@@ -14,6 +14,7 @@ from ClusterShell.NodeSet import NodeSet
 from recorded import Answer, transcript
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm.times import moment
 
 _BOOT_SECONDS = 90.0
 _FINE = Answer("", "", 0)
@@ -156,6 +157,15 @@ class FakeSlurm:
             case ["SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", _, "%i|%S"]:
                 jobs = [job for job in self.jobs if {*job.nodes} & {*NodeSet(names)}]
                 return Answer("".join(f"{job.id}|{job.starts}\n" for job in jobs), "", 0)
+            case ["SLURM_TIME_FORMAT=%s", "squeue", "-a", "-h", "-r", "-w", names, "-t", _, "%i|%e"]:
+                jobs = [job for job in self.jobs if {*job.nodes} & {*NodeSet(names)}]
+                return Answer(
+                    "".join(
+                        f"{job.id}|{int(end.timestamp()) if (end := moment(job.ends)) else 'NONE'}\n" for job in jobs
+                    ),
+                    "",
+                    0,
+                )
             case ["squeue", "-h", "-R", name, "-o", "%i"]:
                 return Answer("".join(f"{job.id}\n" for job in self.jobs if job.reservation == name), "", 0)
             case ["scancel", *ids]:

@@ -7,6 +7,7 @@ from fake_runner import FakeHold, FakeRunner, Notes
 
 from gpupool.upkeep.choice import chosen
 from gpupool.upkeep.maintain import Maintenance
+from gpupool.upkeep.packages import Scope
 from gpupool.upkeep.prepare import Prepared, prepare
 from gpupool.upkeep.waves import Bounds, MaintenanceOptions
 
@@ -36,9 +37,14 @@ class Run:
         return {name: (progress.phase, progress.why) for name, progress in self.prepared.progress.items()}
 
     def _options(
-        self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
+        self,
+        at_most: int = 1,
+        per_lab: int | None = None,
+        reboot: bool = False,
+        patience: float | None = None,
+        packages: Scope | None = None,
     ) -> MaintenanceOptions:
-        return MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience)
+        return MaintenanceOptions(Bounds(at_most, per_lab), reboot, patience, packages)
 
     def applied(self) -> list[tuple[str, ...]]:
         return [nodes for what, nodes in self.runner.runs if what == "apply"]
