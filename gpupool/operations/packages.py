@@ -85,8 +85,8 @@ def _refuse_another_release(installation: Installation, slurm: Mapping[str, str]
 
 def _another_release(release: str) -> str:
     return (
-        f"but slurm.version is {release}: set slurm.version to apt's release, or add a repository that has {release} "
-        "to software.repositories (see docs/distributions.md)"
+        f"but slurm.version is {release}: set slurm.version to apt's release, or name a repository that has {release} "
+        "in slurm.repository (see docs/distributions.md)"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
 from gpupool.slurm.releases import KNOWN, TESTED
@@ -29,8 +30,22 @@ def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complain
             continue
         message = f"is {slurm.version} by default, but {system} ships Slurm {system.slurm}"
         own = f"set it to '{system.slurm}', or" if system.slurm in KNOWN else f"gpupool does not know {system.slurm}:"
-        hint = f"{own} set it to the release in a repository of yours, software.repositories"
+        hint = f"{own} set it to the release in a repository of yours, slurm.repository"
         yield Complaint(_VERSION, message, hint, "warning", missing=True)
+
+
+def ensure_slurms_repositories_are_declared(site: Site) -> Iterator[Complaint]:
+    """Each repository of slurm.repository is in software.repositories, and is that of a distribution with nodes."""
+    declared = site.inventory.software.repositories
+    names = {name for system, _ in site.systems for name in (system.label, system.key)}
+    for key, repository in (site.inventory.slurm.repository or {}).items():
+        path: Path = ("slurm", "repository", key) if key != "default" else ("slurm", "repository")
+        if repository not in declared:
+            near = misspelt(repository, declared)
+            hint = f"did you mean {near[0]}?" if near else "add it to software.repositories"
+            yield Complaint(path, f"there is no repository {repository!r}", hint)
+        elif key not in names and key != "default":
+            yield Complaint(path, f"no managed node has {key}", "remove it", "warning")
 
 
 def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:

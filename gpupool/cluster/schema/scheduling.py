@@ -20,7 +20,9 @@ from gpupool.cluster.schema.base import (
 )
 from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
+from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.cluster.units import Duration, Size, Span, parse_size
+from gpupool.distributions.tables import Distribution
 from gpupool.slurm.releases import DEFAULT, Known
 
 _MAX_JOB_COUNT = 10_000  # slurmctld's default, slurm.conf(5)
@@ -66,6 +68,16 @@ class Backup(Entry):
     keep: Several = Field(14, description="Number of backups to keep of each kind.")
 
 
+def _by_system(value: Any) -> Any:
+    return value if value is None or isinstance(value, Mapping) else {"default": value}
+
+
+#: The key of a repository, or a mapping of distribution to key with `default` for all others; as data always a mapping.
+RepositoryBySystem = Annotated[
+    dict[NodeSystem | Literal["default"], Name],
+    Field(min_length=1),
+    BeforeValidator(_by_system, json_schema_input_type=dict[NodeSystem | Literal["default"], Name] | Name),
+]
 Left = Literal[
     "cgroups",
     "steps",
@@ -87,6 +99,11 @@ class Slurm(SourcedEntry):
     version: Known = Field(
         DEFAULT,
         description="The release on all nodes; the distribution or a repository of the site has it.",
+    )
+    repository: RepositoryBySystem | None = Field(
+        None,
+        description="Key of software.repositories with Slurm's packages, or one for each distribution, with `default` "
+        "for the others; default: the distribution.",
     )
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",
@@ -119,6 +136,11 @@ class Slurm(SourcedEntry):
     )
     cgroup: Cgroup = Field(default_factory=Cgroup, description="Further settings of cgroup.conf.")
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd, description="Further settings of slurmdbd.conf.")
+
+    def repository_of(self, system: Distribution) -> str | None:
+        """Return the key of the repository with the packages for a distribution; None if the distribution has them."""
+        given = {str(key): name for key, name in (self.repository or {}).items()}
+        return given.get(system.label) or given.get(system.key) or given.get("default")
 
 
 def _for_all(value: Any) -> Any:

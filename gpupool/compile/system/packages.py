@@ -68,6 +68,13 @@ def slurm_for(cluster: Cluster, node: Node) -> dict[str, str]:
     return dict.fromkeys(sorted(own), cluster.slurm.version)
 
 
+def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
+    """Yield the repository with Slurm's packages, if a node needs one."""
+    repository = cluster.slurm.repository_of(node.system)
+    if repository and node.manages("base") and slurm_for(cluster, node):
+        yield repository
+
+
 def kept_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return packages that cannot be beside those of a node, each with the key of the inventory that keeps it."""
     return {**clock.others(cluster, node), **dict.fromkeys(node.system.schedmd, _FOREIGN)}

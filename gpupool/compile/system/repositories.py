@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system import docker, driver, singularity
+from gpupool.compile.system import docker, driver, packages, singularity
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -17,6 +17,7 @@ USERS: tuple[Callable[[Cluster, Node], Iterable[str]], ...] = (
     driver.repositories,
     docker.repositories,
     singularity.repositories,
+    packages.repositories,
 )
 
 

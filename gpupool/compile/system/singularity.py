@@ -50,6 +50,7 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
         cuda, docker = cluster.software.cuda, cluster.software.docker
         others = {driver.repository for driver in (cuda, *cuda.overrides)} if cuda else set()
         others |= {docker.toolkit} if docker else set()
+        others.add(cluster.slurm.repository_of(node.system))
         if repository.suite.endswith("/") or repository.suite in (node.system.codename, "stable"):
             # The repository has the distribution's release, so only its host differs.
             pins = [f"origin {re.sub(r'^[a-z]+://([^/@]*@)?|[:/].*', '', repository.url)}"]

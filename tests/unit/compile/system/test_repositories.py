@@ -43,3 +43,17 @@ def test_a_repository_without_components_has_a_directory(tmp_path: Path) -> None
     cluster = inventories.changed(inventories.INVENTORY / "skynet", tmp_path, replaced)
     source = files_of(cluster, cluster.nodes["a40-01"], "repositories")[1].text
     assert "Suites: ./\nSigned-By: " in source
+
+
+def test_nodes_with_slurm_have_the_repository_of_its_packages(tmp_path: Path) -> None:
+    """A file server has no part of Slurm."""
+    replaced = ("slurm:\n", "slurm:\n  repository: site\n")
+    cluster = inventories.changed(inventories.INVENTORY / "skynet", tmp_path, replaced)
+    having = {
+        node.name
+        for node in cluster.nodes.values()
+        if "/etc/apt/sources.list.d/gpupool-site.sources"
+        in [file.path for file in files_of(cluster, node, "repositories")]
+    }
+    assert having == {node.name for node in cluster.nodes.values() if node.runs_slurm and node.managed}
+    assert "multivac" not in having
