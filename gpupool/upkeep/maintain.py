@@ -199,7 +199,7 @@ class Maintenance:
         return [progress for progress in waiting if not left[progress.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
-        """Change empty nodes (packages, inventory), then reboot those that need it, and accept the others."""
+        """Change empty nodes (packages, inventory), then reboot the nodes that need it, and accept the others."""
         if not ready:
             return
         self._raise(ready)

@@ -1,4 +1,4 @@
-"""Packages of nodes are raised by the real apt and dpkg, in a root of their own, from an archive on disk."""
+"""Packages of nodes are raised by the real apt and dpkg, in a separate root, from an archive on disk."""
 
 import hashlib
 import os
@@ -72,7 +72,7 @@ class System:
             ["sh", "-c", script, "packages", act, scope], check=False, capture_output=True, text=True, env=environment
         )
 
-    def found(self, act: str, scope: str) -> tuple[Package, ...]:
+    def outcome(self, act: str, scope: str) -> tuple[Package, ...]:
         done = self.run(act, scope)
         assert done.returncode == 0, done.stderr + (self.root / "log").read_text()
         return read(done.stdout)
@@ -127,16 +127,16 @@ def test_security_raises_packages_to_the_version_of_the_suite_of_security_only(r
     fix = Package("libssl3", "3.0-1", "3.0-1+deb13u1")
     slurm = Package("slurmd", "24.11.5-1", "24.11.5-2", SLURM)
     before = raised.versions()
-    assert set(raised.found("list", "security")) == {fix, slurm}
+    assert set(raised.outcome("list", "security")) == {fix, slurm}
     assert raised.versions() == before
-    assert set(raised.found("raise", "security")) == {fix, slurm}
+    assert set(raised.outcome("raise", "security")) == {fix, slurm}
     assert raised.versions() == {**before, "libssl3": "3.0-1+deb13u1"}
-    assert raised.found("raise", "security") == (slurm,)
+    assert raised.outcome("raise", "security") == (slurm,)
 
 
 def test_all_raises_everything_but_slurm_and_the_driver(raised: System) -> None:
     before = raised.versions()
-    held = {package.name: package.held for package in raised.found("raise", "all") if package.held}
+    held = {package.name: package.held for package in raised.outcome("raise", "all") if package.held}
     assert held == {"slurmd": SLURM, "nvidia-smi": DRIVER}
     assert raised.versions() == {
         **before, "libssl3": "3.0-2", "vim": "9.1", "nvidia-container-toolkit": "1.18"
@@ -145,7 +145,7 @@ def test_all_raises_everything_but_slurm_and_the_driver(raised: System) -> None:
 
 def test_a_package_that_an_admin_holds_stays(raised: System) -> None:
     subprocess.run(["dpkg", f"--root={raised.root}", "--set-selections"], input="vim hold\n", text=True, check=True)
-    assert "vim" not in {package.name for package in raised.found("raise", "all")}
+    assert "vim" not in {package.name for package in raised.outcome("raise", "all")}
     assert raised.versions()["vim"] == "9.0"
 
 
@@ -155,7 +155,7 @@ def test_a_kernel_moves_with_its_headers_or_stays(system: System, headers: bool)
     system.installed(system.package("dkms", "3.0"), *(system.package(name, "6.12.1") for name in names))
     new = [system.package(name, "6.12.2", depends=f"{name[:-5]}6.12.2-amd64") for name in names]
     system.offer("stable-security", *new, *(system.package(f"{name[:-5]}6.12.2-amd64", "6.12.2") for name in names))
-    found = system.found("raise", "security")
+    found = system.outcome("raise", "security")
     assert {package.name for package in found} == set(names)
     why = "" if headers else "the kernel: dkms builds modules, and no headers come with it"
     assert {package.held for package in found} == {why}
