@@ -13,6 +13,10 @@ def command(
         bool,
         typer.Option("--rehearsal", help="Print the schema of INVENTORY/rehearsal/*.yml, the site's own promises."),
     ] = False,
+    labs: Annotated[
+        bool,
+        typer.Option("--labs", help="Print the schema of INVENTORY/labs/*.yml, the users of one lab each."),
+    ] = False,
     printed: Annotated[
         str | None,
         typer.Option("--json", metavar="COMMAND", help="Print the schema of what this command prints with --json."),
@@ -23,14 +27,15 @@ def command(
     Examples:
       gpupool schema > my-site/.schema.json
       gpupool schema --rehearsal
+      gpupool schema --labs > my-site/labs/.schema.json
       gpupool schema --json plan
     """
+    if rehearsal + labs + (printed is not None) > 1:
+        raise UsageError("--rehearsal, --labs and --json cannot be combined: each prints another schema")
     if printed is not None:
-        if rehearsal:
-            raise UsageError("--rehearsal and --json cannot be combined: each prints another schema")
         schema = of_output(printed)
     else:
-        schema = of_promises() if rehearsal else of_inventories()
+        schema = of_promises() if rehearsal else of_labs() if labs else of_inventories()
     print(json.dumps(schema, indent=2))
 
 
@@ -59,6 +64,28 @@ def of_promises() -> dict[str, Any]:
     from gpupool.rehearsal.scenarios.data import Scenario
 
     return _draft(Scenario.model_json_schema(by_alias=True))
+
+
+def of_labs() -> dict[str, Any]:
+    """Return the JSON Schema of the file with the users of one lab, which has fewer keys than the site's files."""
+    from gpupool.cluster.lab_files import KEYS
+    from gpupool.cluster.schema.labs import User
+
+    user = User.model_json_schema(by_alias=True)
+    definitions = user.pop("$defs", {})
+    user["properties"] = {key: field for key, field in user["properties"].items() if key in KEYS}
+    user["required"] = [key for key in user["required"] if key in KEYS]
+    users = {"type": "array", "items": {"$ref": "#/$defs/User"}, "description": "The users of the lab."}
+    return _draft(
+        {
+            "title": "Lab",
+            "description": "The users of one lab: their account is the name of the file.",
+            "type": "object",
+            "properties": {"users": users},
+            "additionalProperties": False,
+            "$defs": {**definitions, "User": user},
+        }
+    )
 
 
 def _draft(schema: dict[str, Any]) -> dict[str, Any]:

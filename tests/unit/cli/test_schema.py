@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpupool.cli.schema import of_inventories, of_promises
+from gpupool.cli.schema import of_inventories, of_labs, of_promises
 
-SCHEMAS = {"inventories": of_inventories, "promises": of_promises}
+SCHEMAS = {"inventories": of_inventories, "labs": of_labs, "promises": of_promises}
 #: A character that may follow a backslash in a regular expression of ECMA 262 with the flag u, which JSON Schema uses:
 #: a class, an escape of a syntax character, or (in a set) a hyphen.
 _ESCAPED = re.compile(r"\\(?P<after>.)", re.DOTALL)
@@ -40,6 +40,22 @@ def _described(language: dict[str, Any], field: dict[str, Any]) -> bool:
     (kind,) = kinds
     target = language["$defs"][kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
     return bool(target.get("description"))
+
+
+@pytest.mark.parametrize(
+    ("user", "valid"),
+    [
+        ({"name": "u-kira1", "uid": 20001}, True),
+        ({"name": "u-kira1", "uid": 20001, "until": "2027-03-31", "shell": "/bin/zsh"}, True),
+        ({"name": "u-kira1"}, False),
+        ({"name": "u-kira1", "uid": 20001, "coordinator": True}, False),
+        ({"name": "u-kira1", "uid": 20001, "qos": ["long"]}, False),
+    ],
+)
+def test_the_file_of_a_lab_has_users_without_rights(user: dict[str, Any], valid: bool) -> None:
+    validator = Draft202012Validator(of_labs())
+    assert validator.is_valid({"users": [user]}) is valid
+    assert not validator.is_valid({"accounts": []})
 
 
 def test_every_key_has_a_description(language: dict[str, Any]) -> None:
