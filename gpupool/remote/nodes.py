@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -68,7 +69,7 @@ class Nodes:
             finally:
                 nodes.close()
 
-    @property
+    @cached_property
     def target(self) -> Target:
         """The target of nodes that an inventory has."""
         assert isinstance(self._door, Target)

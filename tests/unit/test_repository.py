@@ -173,7 +173,8 @@ def drift_job(site: Path, server: Server) -> list[subprocess.CompletedProcess[st
     for step in github(site)["drift"]["steps"]:
         if "run" in step:
             env = {
-                name: re.sub(r"\$\{\{ (.*) }}", lambda it: values[it[1]], text) for name, text in step["env"].items()
+                name: re.sub(r"\$\{\{ (.*) }}", lambda match: values[match[1]], text)
+                for name, text in step["env"].items()
             }
             done.append(run(site, step["run"], **env))
     # GitLab writes variables of the type File itself

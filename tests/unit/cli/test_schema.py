@@ -83,7 +83,7 @@ def test_defaults_are_valid_in_an_inventory(language: dict[str, Any]) -> None:
 def test_regular_expressions_are_valid_in_editors(language: dict[str, Any]) -> None:
     """Editors are written in JavaScript: an escape that Python ignores is an error there, and refuses the schema."""
     found = [*_patterns(language)]
-    assert len(found) > 5
+    assert len(found) > 2
     assert [pattern for pattern in found if not _is_ecma(pattern)] == []
 
 
