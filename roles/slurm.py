@@ -5,10 +5,14 @@ from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_node, compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
+from gpupool.distributions.slurm import programs
 from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, slurm_version, trial
 from gpupool.roles import follows_controller, is_controller, where
 from gpupool.slurm.upgrades import takes_over_from
+from gpupool.wanted import Directory
 
+#: The directory of the daemons' logs.
+LOGS = "/var/log/slurm"
 #: The roles with a daemon of Slurm.
 DAEMONS = ("controller", "database", "compute", "head")
 
@@ -22,7 +26,12 @@ def applies(cluster: Cluster, node: Node) -> bool:
 def refuse_other_release(cluster: Cluster, node: Node) -> None:
     """Refuse a node with another release of Slurm, before any change."""
     own = cluster.slurm.version
-    slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
+    slurm_version.refuse_another(
+        name="Slurm version",
+        version=own,
+        packages=programs(node.system),
+        takes_over_from=list(takes_over_from(own)),
+    )
 
 
 @where(applies, "base")
@@ -33,10 +42,28 @@ def refuse_another_number(cluster: Cluster, node: Node) -> None:
     slurm_user.refuse_another_number(name="Number of the user slurm", source=source)
 
 
-@where(follows_controller, "base")
+def is_of_schedmd(cluster: Cluster, node: Node) -> bool:
+    """On nodes with a part of Slurm, if its packages are SchedMD's."""
+    return applies(cluster, node) and cluster.slurm.packages == "schedmd"
+
+
+def may_lack_user(cluster: Cluster, node: Node) -> bool:
+    """On nodes whose packages do not create the user slurm, or with another uid than the first controller's."""
+    return follows_controller(cluster, node) or is_of_schedmd(cluster, node)
+
+
+@where(may_lack_user, "base")
 def have_user(cluster: Cluster, node: Node) -> None:
-    """Create the user slurm with the first controller's uid, before packages create it with their own."""
-    slurm_user.present(name="User slurm", source=cluster.controllers[0].name)
+    """Create the user slurm with the first controller's uid, before packages create it with their own, or none does."""
+    first = cluster.controllers[0]
+    source = None if node == first else first.name
+    slurm_user.present(name="User slurm", source=source, packaged=not is_of_schedmd(cluster, node))
+
+
+@where(is_of_schedmd, "base")
+def have_log_folder(cluster: Cluster, node: Node) -> None:
+    """Give the directory of logs to the user slurm, which SchedMD's packages leave to root."""
+    files.put(name="Logs of Slurm", directories=[Directory(LOGS, "slurm", "slurm", "0755")])
 
 
 def keeps_cluster(cluster: Cluster, node: Node) -> bool:

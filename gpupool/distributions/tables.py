@@ -57,9 +57,8 @@ class Distribution:
     VERSION_CODENAME in the os-release of its nodes. `slurm` is the release of Slurm that it ships; `openssh` and `sssd`
     are the versions of these programs. `packages` has the names of packages by purpose, `by_architecture` other names
     on other processors than x86_64. Packages for the purposes in `without` come from elsewhere. `clocks` are the
-    packages that keep the time, with their units. `schedmd` are SchedMD's packages of Slurm, which cannot be beside the
-    distribution's. `units` are systemd's units by service, without `.service`. `origin` is the field of that name in
-    the distribution's archives, `components` are their components beside main.
+    packages that keep the time, with their units. `units` are systemd's units by service, without `.service`. `origin`
+    is the field of that name in the distribution's archives, `components` are their components beside main.
     """
 
     key: str
@@ -73,7 +72,6 @@ class Distribution:
     sssd: Version
     packages: Mapping[Purpose, tuple[str, ...]]
     clocks: Mapping[str, str]
-    schedmd: tuple[str, ...]
     units: Mapping[Service, str]
     origin: str
     components: tuple[str, ...]
@@ -153,7 +151,6 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             version(row["sssd"]),
             {purpose: tuple(packages[purpose]) for purpose in PURPOSES},
             table["clocks"],
-            tuple(table["schedmd"]),
             {service: units[service] for service in SERVICES},
             table["origin"],
             tuple(table["components"]),

@@ -14,7 +14,7 @@ release=$1 dir=$2 tab=$(printf '\t')
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 if [ -e "$lock" ]; then exec 9<"$lock"; flock -s -w 300 9; fi
 own=$(dpkg-query -W -f='${db:Status-Abbrev}\t${source:Package}\t${Package}\t${Version}\n' 2>/dev/null |
-  awk -F'\t' '$1 ~ /^.[^nc]/ && $2 ~ /^slurm-wlm/ { print substr($1, 1, 1) "\t" $3 "\t" $4 }')
+  awk -F'\t' '$1 ~ /^.[^nc]/ && $2 ~ /^slurm-(wlm|smd)/ { print substr($1, 1, 1) "\t" $3 "\t" $4 }')
 # libraries are installed as dependencies, and have another name in each release
 programs=$(printf '%s\n' "$own" | cut -f 2,3 | grep -v '^libslurm[0-9]')
 names=$(printf '%s\n' "$programs" | cut -f 1)

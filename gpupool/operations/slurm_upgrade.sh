@@ -30,7 +30,10 @@ fetch_old() { # NAME=VERSION...
   sync -- "$dir/old/list"
 }
 file_of() { printf '%s_%s' "${1%%=*}" "$(printf '%s' "${1#*=}" | sed 's/:/%3a/g')"; }
-release_of() { dpkg-query -W -f='${Version}' "$1" 2>/dev/null | sed -E 's/^[0-9]+://; s/^([0-9]+\.[0-9]+).*/\1/'; }
+release_of() { # daemon: the release of its package, the distribution's or SchedMD's
+  dpkg-query -W -f='${db:Status-Abbrev} ${Version}\n' "$1" "slurm-smd-$1" 2>/dev/null |
+    sed -nE 's/^.[^nc]. *([0-9]+:)?([0-9]+\.[0-9]+).*/\2/p'
+}
 last() { journalctl --no-pager -q -o cat -n 60 -u "$1" --since "@$began" | sed 's/^\[[^]]*\] //' |
   grep -E 'fatal|error' | tail -n "${2:-1}" | tr '\n' ' '; }
 start() { # unit...: start all units, even if one fails; restart, because slurmd may have started during dpkg's work

@@ -8,7 +8,7 @@ from pyinfra.api.facts import get_fact
 from pyinfra.api.host import Host
 
 from gpupool.change import Aspect, Change, Kind
-from gpupool.facts.users import Accounts, AccountState, UserState
+from gpupool.facts.users import Accounts, AccountState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import run_state, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -46,16 +46,21 @@ def refuse_another_number(source: str | None = None) -> None:
 
 
 @operation
-def present(source: str) -> Commands:
-    """Have the user slurm, before packages create it with their own uid, if the host `source` has another uid."""
+def present(source: str | None, packaged: bool = True) -> Commands:
+    """Have the user slurm, before packages create it with their own uid, if the host `source` has another uid.
+
+    Not `packaged`: no package creates it, so it is also created with the uid of the distribution's packages. `source`
+    is None on the source.
+    """
     now = look(Accounts, f"the user {NAME}", users=[NAME], groups=[NAME])
-    there = _look_at(source)
+    there = _look_at(source) if source else None
     wanted = there.users.get(NAME) if there else None
-    if wanted is None or wanted.uid == UID or NAME in now.users:
+    uid, gid = (wanted.uid, wanted.gid) if wanted else (UID, UID)
+    if NAME in now.users or (packaged and uid == UID):
         this_host().noop(f"the user {NAME} is there, or its packages create it")
         return
-    diffs.record([Change(Kind.USER, f"user {NAME}", (Aspect(f"uid {wanted.uid}"),))])
-    yield StringCommand(_create(wanted, NAME not in now.groups))
+    diffs.record([Change(Kind.USER, f"user {NAME}", (Aspect(f"uid {uid}"),))])
+    yield StringCommand(_create(uid, gid, NAME not in now.groups))
 
 
 def _problem(now: AccountState, uid: int, source: str, *, exists: bool) -> str:
@@ -72,10 +77,10 @@ def _problem(now: AccountState, uid: int, source: str, *, exists: bool) -> str:
     return other_number(here.uid, uid, source) + yet
 
 
-def _create(wanted: UserState, with_group: bool) -> str:
+def _create(uid: int, gid: int, with_group: bool) -> str:
     # Slurm does not compare the gid
-    group = f"groupadd -r $(getent group {wanted.gid} >/dev/null || echo -g {wanted.gid}) {NAME} && "
-    user = f"useradd -r -M -u {wanted.uid} -g {NAME} -d /nonexistent -s /usr/sbin/nologin {NAME}"
+    group = f"groupadd -r $(getent group {gid} >/dev/null || echo -g {gid}) {NAME} && "
+    user = f"useradd -r -M -u {uid} -g {NAME} -d /nonexistent -s /usr/sbin/nologin {NAME}"
     return group + user if with_group else user
 
 

@@ -7,19 +7,17 @@ from gpupool.operations.frame import Refused, look, operation
 from gpupool.slurm.releases import TESTED, number
 from gpupool.slurm.upgrades import hops
 
-#: Debian's packages of Slurm's daemons and commands.
-PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurmdbd", "sackd")
 _HOW = "see docs/upgrade.md"
 
 
 @operation
-def refuse_another(version: str, takes_over_from: list[str]) -> None:
-    """Fail if the node has another release of Slurm than `version`, before anything is changed.
+def refuse_another(version: str, packages: list[str], takes_over_from: list[str]) -> None:
+    """Fail if one of these packages has another release of Slurm than `version`, before anything is changed.
 
     `takes_over_from` are the releases from which Slurm can be upgraded; with any other, it would lose the queue and
     not read the database.
     """
-    state = look(Packages, "the installed packages of Slurm", packages=list(PACKAGES))
+    state = look(Packages, "the installed packages of Slurm", packages=packages)
     for package, installed in sorted(state.installed.items()):
         release = release_of(installed)
         if release != version:

@@ -4,6 +4,7 @@ from functools import partial
 from typing import cast
 
 from gpupool.cluster.model import Cluster
+from gpupool.distributions.slurm import names
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
@@ -62,9 +63,10 @@ class Rollback:
 
     def release(self) -> str:
         """Return the release of the installed slurmdbd; "" if there is none."""
-        name = self._cluster.database.name
+        node = self._cluster.database
+        (package,) = names(node.system, self._cluster.slurm.packages, ["slurmdbd"])
         try:
-            return release_of(self._controller.output_on(name, "dpkg-query", "-W", "-f=${Version}", "slurmdbd"))
+            return release_of(self._controller.output_on(node.name, "dpkg-query", "-W", "-f=${Version}", package))
         except RefusedError:
             return ""
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,10 +33,28 @@ echo "Inst slurmd [24.11.5-4] (26.05.5-1 Debian:sid [amd64])"
 }
 
 
-def looked(folder: Path) -> SlurmPackages:
-    stand_ins.put(STAND_INS, folder / "bin")
+#: A node with SchedMD's packages, and a repository with the next release of them.
+OF_SCHEDMD = {
+    **STAND_INS,
+    "dpkg-query": r"""
+printf 'ii \tslurm-smd\tslurm-smd\t24.11.7-1\n'
+printf 'ii \tslurm-smd\tslurm-smd-slurmd\t24.11.7-1\n'
+printf 'ii \tslurm-tools\tslurm-tools\t1\n'
+""",
+    "apt-cache": """
+shift; for name in "$@"; do echo " $name | 25.11.7-1 | https://packages.example.org trixie/main amd64 Packages"; done
+""",
+    "apt-get": """
+case " $* " in *" -s "*) ;; *) exit;; esac
+for name in slurm-smd slurm-smd-slurmd; do echo "Inst $name [24.11.7-1] (25.11.7-1 ours:trixie [amd64])"; done
+""",
+}
+
+
+def looked(folder: Path, programs: Mapping[str, str] = STAND_INS, release: str = "26.05") -> SlurmPackages:
+    stand_ins.put(programs, folder / "bin")
     environ = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "STATE": str(folder)}
-    command = str(Slurm().command("26.05").get_raw_value()).replace(LOCK, f"{folder}/lock")
+    command = str(Slurm().command(release).get_raw_value()).replace(LOCK, f"{folder}/lock")
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout.splitlines()[-1] == END
     return Slurm().process(done.stdout.splitlines())
@@ -66,3 +84,11 @@ def test_a_refusal_of_an_idle_apt_is_reported(tmp_path: Path, lock: bool) -> Non
     state = looked(tmp_path)
     assert state.refused == ("Unable to correct problems, you have held broken packages.",)
     assert state.installed == {"slurmd": "24.11.5-4"}
+
+
+def test_schedmds_packages_are_those_of_an_upgrade_too(tmp_path: Path) -> None:
+    state = looked(tmp_path, OF_SCHEDMD, "25.11")
+    assert state.releases == {"slurm-smd": "24.11", "slurm-smd-slurmd": "24.11"}
+    assert state.wanted == {"slurm-smd": "25.11.7-1", "slurm-smd-slurmd": "25.11.7-1"}
+    assert state.replaced == dict.fromkeys(state.wanted, ("24.11.7-1", "25.11.7-1"))
+    assert (state.none, state.removed, state.refused) == ((), {}, ())

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gpupool.distributions import slurm
+from gpupool.distributions.tables import distribution
 from gpupool.facts.packages import PackageState
 from gpupool.facts.removals import Installation, Installations
 from gpupool.operations import packages
@@ -24,6 +26,11 @@ ARCHIVE = {
     "clock-tools": "Depends: timesyncd",
     "cowsay": "",
     "slurmd": "Version: 1:23.11.4-2",
+    # Slurm of two sources, with the conflicts of SchedMD's debian/control
+    "slurm-client": "Version: 24.11.5-4\nDepends: slurm-wlm-basic-plugins",
+    "slurm-wlm-basic-plugins": "Version: 24.11.5-4",
+    "slurm-smd": "Version: 24.11.7-1\nConflicts: slurm-wlm, slurm-wlm-basic-plugins",
+    "slurm-smd-client": "Version: 24.11.7-1\nDepends: slurm-smd (= 24.11.7-1)\nConflicts: slurm-client",
 }
 
 
@@ -172,3 +179,22 @@ def test_the_wanted_release_of_slurm_is_installed(node: Node, release: str) -> N
     ran = node.get("slurmd", first=["update", f"only {release} 'but …' slurmd unknown"])
     assert (ran.returncode, ran.stderr) == (0, "")
     assert node.installed() == {"chrony", "slurmd"}
+
+
+@pytest.mark.parametrize(
+    ("there", "source"),
+    [(("slurm-smd", "slurm-smd-client"), "distribution"), (("slurm-wlm-basic-plugins", "slurm-client"), "schedmd")],
+)
+def test_packages_of_slurm_are_not_exchanged_for_those_of_another_source(
+    node: Node, there: tuple[str, ...], source: slurm.Source
+) -> None:
+    node.update()
+    files = [node.folder / f"archive/{name}.deb" for name in there]
+    subprocess.run([*node.dpkg, "-i", *files], check=True, capture_output=True)
+    own = sorted(slurm.names(distribution("trixie"), source, ["slurm commands"]))
+    found = node.installation(*own)
+    assert found.removed or found.untried, "apt also refuses by itself"
+    assert set(found.removed) <= set(slurm.others(distribution("trixie"), source))
+    assert node.get(*own).returncode == 1
+    assert set(there) <= node.installed()
+    assert node.installation(*there).removed == {}

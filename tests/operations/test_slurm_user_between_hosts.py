@@ -29,6 +29,13 @@ def same_user() -> None:
         slurm_user.present(name="user", source=SOURCE)
 
 
+@deploy("Slurm of SchedMD")
+def own_user() -> None:
+    source = None if host.name == SOURCE else SOURCE
+    slurm_user.refuse_another_number(name="number", source=source)
+    slurm_user.present(name="user", source=source, packaged=False)
+
+
 def ran(there: NodeHost, here: NodeHost, execute: bool) -> Report:
     return run([there, here], same_user, execute=execute, refusals_first=execute, origin=ORIGIN)
 
@@ -75,3 +82,25 @@ def test_a_new_node_gets_the_controllers_number(
     report = ran(node("source", there), node("n1", here), execute)
     assert not report.failures
     assert [changed(change) for change in report.hosts["n1"].changes] == (["uid 991\n"] if created else [])
+
+
+@pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
+@pytest.mark.parametrize(
+    ("there", "here", "created"),
+    [
+        pytest.param(None, None, (64030, 64030), id="a new cluster"),
+        pytest.param(64030, None, (None, 64030), id="a new node"),
+        pytest.param(991, None, (None, 991), id="a site's own number, and a new node"),
+        pytest.param(991, 991, (None, None), id="the same, a site's own"),
+    ],
+)
+def test_packages_without_scripts_leave_the_user_to_gpupool(
+    there: int | None, here: int | None, created: tuple[int | None, int | None], execute: bool
+) -> None:
+    """SchedMD's packages create no user: every node gets it, the first controller, too."""
+    report = run(
+        [node("source", there), node("n1", here)], own_user, execute=execute, refusals_first=execute, origin=ORIGIN
+    )
+    assert not report.failures
+    for name, uid in zip(("source", "n1"), created, strict=True):
+        assert [changed(change) for change in report.hosts[name].changes] == ([f"uid {uid}\n"] if uid else [])

@@ -27,9 +27,10 @@ def ensure_releases_of_slurm_work_together(site: Site) -> Iterator[Complaint]:
 
     A daemon works with its own release, and with the older ones whose state it reads (doc/html/upgrades.shtml). With
     slurm.version written out, a repository of the site may have that release for all nodes: then it is a warning.
+    SchedMD's packages have one release on all.
     """
     slurm = site.inventory.slurm
-    for daemon, roles, others in _PAIRS:
+    for daemon, roles, others in _PAIRS if slurm.packages == "distribution" else ():
         for above, daemons in _with(site, roles):
             for below, nodes in _with(site, others):
                 if below == above or below in _understood(above):

@@ -11,6 +11,7 @@ from gpupool.slurm.releases import KNOWN, TESTED
 from gpupool.slurm.support import SOURCE, UNTIL, has_ended
 
 _VERSION: Path = ("slurm", "version")
+_OF_SLURM = frozenset({"head", "controller", "backup-controller", "database", "compute"})
 
 
 def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
@@ -25,7 +26,13 @@ def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
 def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complaint]:
     """Warn if the release is the default one, and the distribution ships another: its Slurm would get wrong keys."""
     slurm = site.inventory.slurm
-    for system, _ in site.systems if "version" not in slurm.model_fields_set else ():
+    if "version" in slurm.model_fields_set:
+        return
+    if slurm.packages == "schedmd":
+        hint = "set it to the release in slurm.repository"
+        yield Complaint(_VERSION, f"is {slurm.version} by default", hint, "warning", missing=True)
+        return
+    for system, _ in site.systems:
         if system.slurm == slurm.version:
             continue
         message = f"is {slurm.version} by default, but {system} ships Slurm {system.slurm}"
@@ -48,10 +55,29 @@ def ensure_slurms_repositories_are_declared(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"no managed node has {key}", "remove it", "warning")
 
 
+def ensure_packages_of_schedmd_have_a_repository(site: Site) -> Iterator[Complaint]:
+    """Nodes with Slurm need a repository of SchedMD's packages, unless their sources are the site's."""
+    slurm = site.inventory.slurm
+    for system, nodes in site.systems if slurm.packages == "schedmd" else ():
+        managed = [
+            node.name
+            for node in nodes
+            if not _OF_SLURM.isdisjoint(node.entry.roles) and {"base", "repositories"} <= site.managed_roles(node.entry)
+        ]
+        if managed and not slurm.repository_of(system):
+            path: Path = ("slurm", "repository") if slurm.repository else ("slurm", "packages")
+            message = f"{system} has no packages of SchedMD's, and {listed(managed)} no repository with them"
+            hint = f"build them (docs/distributions.md), and write slurm: {{repository: {{{system.label}: NAME}}}}"
+            yield Complaint(path, message, hint)
+
+
 def ensure_release_is_supported(site: Site) -> Iterator[Complaint]:
     """Warn of a release past SchedMD's support, unless a distribution of the nodes ships it and so maintains it."""
     version, today = site.inventory.slurm.version, date.today()
-    if has_ended(version, today) and all(system.slurm != version for system, _ in site.systems):
+    shipped = site.inventory.slurm.packages == "distribution" and any(
+        system.slurm == version for system, _ in site.systems
+    )
+    if has_ended(version, today) and not shipped:
         message = f"SchedMD's support of Slurm {version} ended in {date(*UNTIL[version], 1):%B %Y} ({SOURCE})"
         current = [release for release in UNTIL if not has_ended(release, today)]
         hint = f"supported are {listed(current)}" if current else None

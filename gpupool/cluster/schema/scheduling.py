@@ -22,6 +22,7 @@ from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.cluster.units import Duration, Size, Span, parse_size
+from gpupool.distributions.slurm import Source
 from gpupool.distributions.tables import Distribution
 from gpupool.slurm.releases import DEFAULT, Known
 
@@ -99,6 +100,11 @@ class Slurm(SourcedEntry):
     version: Known = Field(
         DEFAULT,
         description="The release on all nodes; the distribution or a repository of the site has it.",
+    )
+    packages: Source = Field(
+        "distribution",
+        description="Where Slurm's packages come from: the distribution's, also of a repository of yours, or SchedMD's "
+        "own (slurm-smd), of `repository`.",
     )
     repository: RepositoryBySystem | None = Field(
         None,

@@ -3,7 +3,7 @@
 Users' containers have their own: a vendor's source that is dead must not keep Slurm's packages off a node.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import logins
 from gpupool.cluster.model import Cluster, Node
@@ -26,15 +26,15 @@ from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
 from gpupool.compile.system.usage import jobs_for
 from gpupool.compile.system.zfs import pools_for
+from gpupool.distributions import slurm
 from gpupool.distributions.tables import Purpose
 from gpupool.slurm.releases import has
 
-#: The key that keeps SchedMD's packages of Slurm on a node.
-_FOREIGN = "managed: false at the node: gpupool works with the distribution's packages of Slurm"
-#: The purposes of Slurm's packages, which have one release on all nodes.
-_SLURM: frozenset[Purpose] = frozenset(
-    {"slurm commands", "slurmctld", "slurmd", "slurmdbd", "sackd", "logins with a job"}
-)
+#: The keys that keep packages of Slurm of another source on a node.
+_KEEPS: Mapping[slurm.Source, str] = {
+    "distribution": "slurm.packages: schedmd, or managed: false at the node",
+    "schedmd": "slurm.packages: distribution, or managed: false at the node",
+}
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
@@ -58,13 +58,14 @@ def base_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Return the names of the packages that the role base installs before all other roles, sorted."""
     if not node.manages("base"):
         return ()
-    needed = node.system.names(*_purposes(cluster, node))
+    needed = slurm.names(node.system, cluster.slurm.packages, _purposes(cluster, node))
     return tuple(sorted({*needed, clock.clock(cluster, node), *_added(cluster, node)}))
 
 
 def slurm_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return the names of a node's packages of Slurm, each with the release that it must have."""
-    own = node.system.names(*(purpose for purpose in _purposes(cluster, node) if purpose in _SLURM))
+    purposes = slurm.PURPOSES.intersection(_purposes(cluster, node))
+    own = slurm.names(node.system, cluster.slurm.packages, purposes)
     return dict.fromkeys(sorted(own), cluster.slurm.version)
 
 
@@ -77,7 +78,8 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
 
 def kept_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return packages that cannot be beside those of a node, each with the key of the inventory that keeps it."""
-    return {**clock.others(cluster, node), **dict.fromkeys(node.system.schedmd, _FOREIGN)}
+    source = cluster.slurm.packages
+    return {**clock.others(cluster, node), **dict.fromkeys(slurm.others(node.system, source), _KEEPS[source])}
 
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:
