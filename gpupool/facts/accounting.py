@@ -3,7 +3,7 @@
     {"cluster": [names of all clusters], "qos": {name: {field: value}},
      "accounts": {name: {"parent": name, "coordinators": [users, also of its parents], field: value}},
      "users": {name: {"default_account": account, "accounts": {account: {field: value}}, "AdminLevel": word,
-                      "partitions": [[account, partition]]}},
+                      "partitions": {account: {partition: {field: value}}}}},
      "elsewhere": [accounts that another cluster has, too], "partitions": [QoS of slurmctld's partitions],
      "jobs": [[account, user, QoS] of running and pending jobs], or None if slurmctld does not answer,
      "queue": [[account, user, QoS, number of pending jobs, number of others]]}
@@ -136,13 +136,14 @@ def _association(entities: dict[str, Any], row: list[str]) -> None:
     if not user:
         entities["accounts"][account] = {"parent": parent, **_fields(ASSOC_FIELDS, row[5:])}
     elif partition:
-        entities["users"].setdefault(user, _user())["partitions"].append([account, partition])
+        inside = entities["users"].setdefault(user, _user())["partitions"].setdefault(account, {})
+        inside[partition] = _fields(ASSOC_FIELDS, row[5:])
     else:
         entities["users"].setdefault(user, _user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
 
 
 def _user() -> dict[str, Any]:
-    return {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": []}
+    return {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": {}}
 
 
 def _fields(names: tuple[str, ...], row: list[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import Step
+from gpupool.slurm.associations import associations
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
 
 _READ_AS = {written: field for field, written in SET_AS.items()} | {
@@ -50,8 +51,11 @@ class Slurmdbd:
         self.held["accounts"]["root"] = {"parent": "", **_defaults(ASSOC_FIELDS)}
         self.held["users"]["root"] = {
             "default_account": "root", "accounts": {"root": _defaults(ASSOC_FIELDS)}, "AdminLevel": "Administrator",
-            "partitions": [],
+            "partitions": {},
         }  # fmt: skip
+
+    def _modify_cluster(self, _name: str, _options: Any, settings: Any) -> None:
+        self._merge(self.held["accounts"]["root"], settings)
 
     def _add_qos(self, name: str, _options: Any, settings: Any) -> None:
         assert name not in self.held["qos"]
@@ -63,7 +67,7 @@ class Slurmdbd:
 
     def _delete_qos(self, name: str, _options: Any, _settings: Any) -> None:
         associations = [*self.held["accounts"].values()]
-        associations += [inside for user in self.held["users"].values() for inside in user["accounts"].values()]
+        associations += [inside for user in self.held["users"].values() for inside in _all(user).values()]
         assert all(values["DefaultQOS"] != name for values in associations), f"{name} is a default QoS"
         del self.held["qos"][name]
         for values in (*associations, *self.held["qos"].values()):
@@ -89,7 +93,8 @@ class Slurmdbd:
         assert name != "root"
         assert "cluster" in options or name not in self.held["elsewhere"], "another cluster has it"
         assert all(account["parent"] != name for account in self.held["accounts"].values()), "an account is below"
-        assert all(name not in user["accounts"] for user in self.held["users"].values()), "users are in it"
+        users = self.held["users"].values()
+        assert all(name != account for user in users for account, _ in _all(user)), "users are in it"
         assert all(account != name for account, _, _ in self.held["jobs"]), "it has jobs"
         del self.held["accounts"][name]
         self.direct.pop(name, None)
@@ -97,11 +102,12 @@ class Slurmdbd:
     def _modify_user(self, name: str, options: Any, settings: Any) -> None:
         user = self.held["users"][name]
         if "account" in options:
-            self._merge(user["accounts"][options["account"]], settings)
+            for key in _matching(user, options):
+                self._merge(_all(user)[key], settings)
             return
         ((field, value),) = (text.split("=", 1) for text in settings)
         if field == "DefaultAccount":
-            assert value in user["accounts"]
+            assert value in {account for account, _ in _all(user)}
         user["default_account" if field == "DefaultAccount" else field] = value
 
     def _delete_user(self, name: str, options: Any, _settings: Any) -> None:
@@ -109,13 +115,15 @@ class Slurmdbd:
         user, account = self.held["users"][name], options["account"]
         assert options["cluster"] == "gp"
         assert not any(job[:2] == [account, name] for job in self.held["jobs"]), "there are jobs"
-        if "partition" in options:
-            user["partitions"].remove([account, options["partition"]])
-        else:
-            others = set(user["accounts"]) - {account}
-            assert user["default_account"] != account or not others, "the default account of somebody with others"
-            del user["accounts"][account]
-        if not user["accounts"] and not user["partitions"]:
+        gone = _matching(user, options)
+        assert gone, "nothing deleted"
+        assert user["default_account"] != account or set(gone) == set(_all(user)), "the default account of a user"
+        for of, partition in gone:
+            if partition:
+                del user["partitions"][of][partition]
+            else:
+                del user["accounts"][of]
+        if not _all(user):
             del self.held["users"][name]
             for users in self.direct.values():
                 users.discard(name)
@@ -147,13 +155,15 @@ class Slurmdbd:
                     "default_account": None,
                     "accounts": {},
                     "AdminLevel": "None",
-                    "partitions": [],
+                    "partitions": {},
                 }
                 user = self.held["users"].setdefault(name, fresh)
-                assert account not in user["accounts"]
-                user["accounts"][account] = _defaults(ASSOC_FIELDS)
+                partition = given.pop("Partition", "")
+                assert (account, partition) not in _all(user)
+                inside = user["partitions"].setdefault(account, {}) if partition else user["accounts"]
+                fields = inside[partition or account] = _defaults(ASSOC_FIELDS)
                 user["default_account"] = given.pop("DefaultAccount", user["default_account"])
-                self._merge(user["accounts"][account], [f"{field}={value}" for field, value in given.items()])
+                self._merge(fields, [f"{field}={value}" for field, value in given.items()])
 
     def _merge(self, there: dict[str, Any], settings: Any) -> None:
         for text in settings:
@@ -169,6 +179,16 @@ class Slurmdbd:
                 there[field] = parse(field, given)
             if field in ("QOS", "Preempt"):
                 assert set(there[field]) <= set(self.held["qos"])
+
+
+def _all(user: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(account, partition): fields for account, partition, fields in associations(user)}
+
+
+def _matching(user: dict[str, Any], options: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the account and the partition of a user's associations that a command changes or removes."""
+    at = options.get("partition")
+    return [key for key in _all(user) if key[0] == options["account"] and at in (None, key[1])]
 
 
 def _defaults(fields: tuple[str, ...]) -> dict[str, Any]:

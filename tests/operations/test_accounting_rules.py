@@ -12,7 +12,8 @@ from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import blocked, closings, difference, normal
 from gpupool.operations.accounting.removal import kept_for_others
 from gpupool.operations.accounting.steps import Step, properties
-from gpupool.slurm.keys.limits import QOS_FIELDS, parse
+from gpupool.slurm.associations import associations
+from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
 SOME_TRES = some.fixed_dictionaries({}, optional={"cpu": some.integers(1, 9), "gres/gpu:a40": some.integers(1, 9)})
@@ -48,7 +49,13 @@ def wanted(draw: some.DrawFn) -> dict[str, Any]:
     users = {}
     for user in draw(some.lists(some.sampled_from(USERS), unique=True)):
         mine = draw(some.lists(some.sampled_from(labs), unique=True, min_size=1))
-        users[user] = {"accounts": {lab: inside() for lab in mine}, "default_account": draw(some.sampled_from(mine))}
+        default = draw(some.sampled_from(mine))
+        users[user] = {"accounts": {}, "partitions": {}, "default_account": default}
+        for lab in mine:
+            places = draw(some.lists(some.sampled_from(["", "gpu", "big"]), unique=True, min_size=1))
+            users[user]["partitions"][lab] = {place: inside() for place in places if place}
+            if "" in places:
+                users[user]["accounts"][lab] = inside()
     admins = some.lists(some.sampled_from(sorted(users)), unique=True) if users else some.just([])
     accounts = {}
     for at, lab in enumerate(labs):
@@ -56,7 +63,8 @@ def wanted(draw: some.DrawFn) -> dict[str, Any]:
         accounts[lab] = {"parent": parent, **inside(), "coordinators": draw(admins)}
     accounts = {lab: accounts[lab] for lab in draw(some.permutations(labs))}
     found = {name: draw(some.fixed_dictionaries({}, optional={**FIELDS, "Preempt": names})) for name in qos}
-    return {"cluster": "gp", "qos": found, "accounts": accounts, "users": users}
+    root = draw(some.just({}) | some.just({"Fairshare": 2, "GrpTRES": {"cpu": 9}}))
+    return {"cluster": "gp", "root": root, "qos": found, "accounts": accounts, "users": users}
 
 
 def reconcile(slurmdbd: Slurmdbd, goal: dict[str, Any]) -> None:
@@ -74,8 +82,9 @@ def test_the_commands_lead_from_any_state_to_any_other(first: dict[str, Any], se
         assert blocked(there, goal) == {}
         assert set(there["qos"]) == set(goal["qos"])
         assert set(there["accounts"]) == {"root", *goal["accounts"]}
-        assert {name: set(user["accounts"]) for name, user in there["users"].items() if name != "root"} == {
-            name: set(user["accounts"]) for name, user in goal["users"].items()
+        mine = {name: {each[:2] for each in associations(user)} for name, user in there["users"].items()}
+        assert mine == {"root": {("root", "")}} | {
+            name: {each[:2] for each in associations(user)} for name, user in goal["users"].items()
         }
 
 
@@ -112,7 +121,8 @@ def test_entities_with_jobs_root_and_other_clusters_are_never_touched(
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal(first))
     there = slurmdbd.held
-    places = [(name, account) for name, user in first["users"].items() for account in user["accounts"]]
+    places = [(name, each[0]) for name, user in first["users"].items() for each in associations(user)]
+    places = [*dict.fromkeys(places)]
     if places:
         at = data.draw(some.lists(some.sampled_from(places), unique=True, max_size=3))
         qos = some.sampled_from(["normal", *first["qos"]])
@@ -127,7 +137,9 @@ def test_entities_with_jobs_root_and_other_clusters_are_never_touched(
         some.lists(some.sampled_from(sorted(set(there["users"]) - {"root"}) or ["root"]), unique=True)
     ):
         if user != "root":
-            there["users"][user]["partitions"].append([next(iter(there["users"][user]["accounts"])), "short"])
+            account = next(associations(there["users"][user]))[0]
+            short = {field: parse(field, None) for field in ASSOC_FIELDS}
+            there["users"][user]["partitions"].setdefault(account, {})["short"] = short
     root, before, qos_before = deepcopy(there["users"]["root"]), slurmdbd.entities(), set(there["qos"])
     goal = normal(second)
     reconcile(slurmdbd, goal)
@@ -136,7 +148,7 @@ def test_entities_with_jobs_root_and_other_clusters_are_never_touched(
     assert difference(after, goal) == []
     assert set(blocked(after, goal)) == set(blocked(before, goal))
     for account, user, qos in there["jobs"]:
-        assert account in after["users"][user]["accounts"] or [account, "short"] in after["users"][user]["partitions"]
+        assert account in {each[0] for each in associations(after["users"][user])}
         assert account in after["accounts"]
         assert qos in after["qos"]
     assert after["users"]["root"]["accounts"].keys() == root["accounts"].keys()
@@ -318,9 +330,12 @@ def test_an_association_with_a_partition_is_removed_unless_another_system_manage
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
     there = slurmdbd.entities() | {"jobs": []}
-    there["users"]["ada"]["partitions"].append(["la", "short"])
+    there["users"]["ada"]["partitions"]["la"] = {"short": there["users"]["ada"]["accounts"]["la"]}
     account = {"exact": False} if kept else {}
     goal = normal({"cluster": "gp", "accounts": {"la": account}, "users": users})
-    removed = [step for step in difference(there, goal) if step.arguments[0] == "delete"]
-    assert len(removed) == (0 if kept else 1)
-    assert all("partition=short" in str(step) for step in removed)
+    slurmdbd.held = deepcopy(there)
+    reconcile(slurmdbd, goal)
+    after = slurmdbd.entities()
+    assert difference(after, goal) == []
+    assert after["users"]["ada"]["accounts"].keys() == {"la"}
+    assert [*after["users"]["ada"]["partitions"].get("la", {})] == (["short"] if kept else [])

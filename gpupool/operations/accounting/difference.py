@@ -1,24 +1,17 @@
 """Compute the commands that change slurmdbd from its current to its wanted entities; both are normalized."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gpupool.change import Aspect
 from gpupool.operations.accounting.coordinators import coordinators
 from gpupool.operations.accounting.removal import removals
+from gpupool.operations.accounting.settings import LOADED, Added, load, settings, user_line, without
 from gpupool.operations.accounting.steps import Step, joined, step
-from gpupool.slurm.keys.limits import SET_AS, Value, parse, write
+from gpupool.slurm.associations import associations, named, where
 
 # Preempt may name a QoS that is added later
 _LATER = ("Preempt",)
-# the names of fields of an association in the input of `sacctmgr load`
-_LOAD = {
-    "Fairshare": "Fairshare", "GrpTRES": "GrpTRES", "GrpTRESMins": "GrpTRESMins", "GrpTRESRunMins": "GrpTRESRunMins",
-    "GrpJobs": "GrpJobs", "GrpSubmit": "GrpSubmitJobs", "MaxJobs": "MaxJobs", "MaxSubmit": "MaxSubmitJobs",
-    "MaxTRES": "MaxTRESPerJob", "MaxTRESPerNode": "MaxTRESPerNode", "MaxTRESMins": "MaxTRESMinsPerJob",
-    "QOS": "QOS", "DefaultQOS": "DefaultQOS",
-}  # fmt: skip
-
 _ADDED = Aspect(note="added")
 
 
@@ -32,6 +25,7 @@ def difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     return [
         *first,
         *_qos(now, wanted),
+        *_root(now, wanted),
         *_accounts(now, wanted),
         *_users(now, wanted),
         *coordinators(now, wanted),
@@ -44,12 +38,12 @@ def _qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     later: list[Step] = []
     for qos, values in wanted["qos"].items():
         current = now["qos"].get(qos)
-        settings, differs = _settings(values if current is not None else _without(values, _LATER), current)
+        words, differs = settings(values if current is not None else without(values, _LATER), current)
         if current is None:
-            new.append(step(("add", "qos", "{}"), qos, settings, f"QoS {qos}", *(differs or [_ADDED])))
-            settings, differs = _settings({name: values[name] for name in _LATER if name in values}, None)
-        if settings:
-            later.append(step(("modify", "qos", "where", "name={}", "set"), qos, settings, f"QoS {qos}", *differs))
+            new.append(step(("add", "qos", "{}"), qos, words, f"QoS {qos}", *(differs or [_ADDED])))
+            words, differs = settings({name: values[name] for name in _LATER if name in values}, None)
+        if words:
+            later.append(step(("modify", "qos", "where", "name={}", "set"), qos, words, f"QoS {qos}", *differs))
     return [*joined(new), *joined(later)]
 
 
@@ -57,48 +51,53 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     cluster = f"cluster={wanted['cluster']}"
     steps: list[Step] = []
     for account in _parents_first(wanted["accounts"]):
-        values = _without(wanted["accounts"][account], ("parent", "coordinators"))
+        values = without(wanted["accounts"][account], ("parent", "coordinators"))
         parent = wanted["accounts"][account]["parent"]
         current = now["accounts"].get(account)
-        settings, differs = _settings(values, current)
+        words, differs = settings(values, current)
         if current is None:
             add = ("add", "account", "{}", cluster, f"parent={parent}")
             below = Aspect(note=f"added below {parent}")
-            steps.append(step(add, account, settings, f"account {account}", below, *differs))
+            steps.append(step(add, account, words, f"account {account}", below, *differs))
             continue
         if current["parent"] != parent and not wanted["names_only"]:
-            settings = [f"parent={parent}", *settings]
+            words = [f"parent={parent}", *words]
             differs = [Aspect(parent, current["parent"], "parent"), *differs]
-        if settings:
+        if words:
             modify = ("modify", "account", "where", "name={}", cluster, "set")
-            steps.append(step(modify, account, settings, f"account {account}", *differs))
+            steps.append(step(modify, account, words, f"account {account}", *differs))
     return joined(steps)
+
+
+def _root(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    """Change the limits of the whole cluster, which are those of the account root."""
+    name = wanted["cluster"]
+    words, differs = settings(wanted.get("root", {}), now["accounts"].get("root"))
+    modify = ("modify", "cluster", "where", "name={}", "set")
+    return [step(modify, name, words, f"cluster {name}", *differs)] if words else []
 
 
 def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     cluster = f"cluster={wanted['cluster']}"
-    added: dict[str, list[tuple[str, tuple[str, tuple[Aspect, ...]]]]] = {}
+    added: Added = {}
     modified: list[Step] = []
     last: list[Step] = []
     for user, given in wanted["users"].items():
         current = now["users"].get(user, {"accounts": {}, "default_account": None})
-        known = current["accounts"]
+        known = {(account, partition): fields for account, partition, fields in associations(current)}
+        both = {"accounts": {}, "partitions": {**given.get("partitions", {}), **current.get("partitions", {})}}
         modify = ("modify", "user", "where", "name={}", cluster)
-        for account, values in given["accounts"].items():
-            before = known.get(account)
+        for account, partition, values in associations(given):
+            before = known.get((account, partition))
             goal = values
-            association = f"user {user} in account {account}"
+            item = named(user, account, partition)
             if before is None:
-                loaded = {name: value for name, value in goal.items() if name in _LOAD}
-                _, differs = _settings(loaded, None)
-                options = [] if known else [f"DefaultAccount='{given['default_account']}'"]
-                options += [f"{_LOAD[name]}='{text}'" for name, text in _pairs(loaded, None)]
-                line = ":".join([f"User - '{user}'", *options])
-                added.setdefault(account, []).append((line, (association, tuple(differs or [_ADDED]))))
-                goal = _without(goal, tuple(_LOAD))
-            settings, differs = _settings(goal, before)
-            if settings:
-                modified.append(step((*modify, f"account={account}", "set"), user, settings, association, *differs))
+                line, differs = user_line(user, partition, None if known else given["default_account"], goal)
+                added.setdefault(account, []).append((line, (item, tuple(differs or [_ADDED]))))
+                goal = without(goal, tuple(LOADED))
+            words, differs = settings(goal, before)
+            if words:
+                modified.append(step((*modify, *where(both, account, partition), "set"), user, words, item, *differs))
         default = given["default_account"]
         if known and current["default_account"] != default:
             default_differs = Aspect(default, current["default_account"] or "none", "default account")
@@ -106,39 +105,7 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
         level = given.get("AdminLevel")
         if level is not None and level != current.get("AdminLevel", "None"):
             last.append(step((*modify, "set"), user, [f"AdminLevel={level}"], f"user {user} as {level}"))
-    return [*_load(wanted["cluster"], added), *joined(modified), *joined(last)]
-
-
-def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, tuple[Aspect, ...]]]]]) -> Iterator[Step]:
-    """Add all associations of users in one command, which is one commit of slurmdbd."""
-    if not added:
-        return
-    lines = [f"Cluster - '{cluster}'"]
-    for account, members in added.items():
-        lines += [f"Parent - '{account}'", *(line for line, _ in members)]
-    changes = tuple(change for members in added.values() for _, change in members)
-    yield Step(("load", "/dev/stdin"), (), (), changes, "\n".join(lines))
-
-
-def _settings(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> tuple[list[str], list[Aspect]]:
-    settings = [f"{SET_AS.get(name, name)}={text}" for name, text in _pairs(wanted, now)]
-    differs = []
-    for name, value in wanted.items():
-        before = now.get(name) if now is not None else parse(name, None)
-        if before != value:
-            differs.append(Aspect(_shown(name, value), _shown(name, before), name))
-    return settings, differs
-
-
-def _pairs(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> Iterator[tuple[str, str]]:
-    for name, value in wanted.items():
-        before = now.get(name) if now is not None else parse(name, None)
-        if before != value:
-            yield name, write(name, value, before)
-
-
-def _shown(name: str, value: Value) -> str:
-    return "none" if value is None or value in ([], {}) else write(name, value)
+    return [*load(wanted["cluster"], added), *joined(modified), *joined(last)]
 
 
 def _parents_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -152,7 +119,3 @@ def _parents_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name in accounts:
         visit(name, ())
     return order
-
-
-def _without(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in names}

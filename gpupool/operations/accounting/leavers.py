@@ -12,6 +12,7 @@ from typing import Any
 from gpupool.change import Aspect
 from gpupool.operations.accounting.removal import strays
 from gpupool.operations.accounting.steps import Step, joined, step
+from gpupool.slurm.associations import named, where
 from gpupool.slurm.keys.limits import SET_AS, write
 
 _CLOSED = ("GrpSubmit", "GrpJobs")  # limits that are 0
@@ -34,16 +35,24 @@ def closings(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands that close associations that cannot be removed yet."""
     steps: list[Step] = []
     for (user, account, partition), why in strays(now, wanted).members.items():
-        known = {} if partition else now["users"][user]["accounts"][account]
+        current = now["users"][user]
+        known = current["partitions"][account][partition] if partition else current["accounts"][account]
         settings = [name for name in _CLOSED if known.get(name) != 0]
         if why is None or not settings:
             continue
-        where = ["modify", "user", "where", "name={}", f"cluster={wanted['cluster']}", f"account={account}"]
-        where += [f"partition={partition}"] if partition else []
-        item = f"user {user} in account {account}" + (f", partition {partition}" if partition else "")
+        modify = ["modify", "user", "where", "name={}", f"cluster={wanted['cluster']}"]
+        item = named(user, account, partition)
         values = [f"{SET_AS.get(name, name)}={write(name, 0, known.get(name))}" for name in settings]
         note = "no longer in the inventory: no new job, and no start of a pending job"
-        steps.append(step([*where, "set"], user, values, item, Aspect("closed", "open", note=note)))
+        steps.append(
+            step(
+                [*modify, *where(current, account, partition), "set"],
+                user,
+                values,
+                item,
+                Aspect("closed", "open", note=note),
+            )
+        )
     return joined(steps)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpupool.change import ABSENT, PRESENT, Aspect
+from gpupool.operations.accounting.leaving import REMOVED, leaving
 from gpupool.operations.accounting.steps import Step, joined, step
+from gpupool.slurm.associations import associations, named
 
-_REMOVED = Aspect(ABSENT, PRESENT, note="removed: not in the inventory")
 _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
@@ -29,39 +29,25 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands that remove unwanted entities: users before accounts, children before parents, QoS last."""
     stays = strays(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
-    # Slurm refuses to remove a user's default account before the others; 22.05 even within one command
-    ranks: list[list[Step]] = [[], [], []]
-    for (user, account, partition), why in stays.members.items():
-        if why is None:
-            command = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
-            if partition:
-                association = f"user {user} in account {account}, partition {partition}"
-                ranks[0].append(step([*command, f"partition={partition}"], user, (), association, _REMOVED))
-            else:
-                own = now["users"][user]["default_account"] == account
-                association = f"user {user} in account {account}"
-                ranks[2 if own else 1].append(step(command, user, (), association, _REMOVED))
     depths: dict[int, list[Step]] = {}
     for account, depth in _children_first(now["accounts"]):
         if stays.accounts.get(account, "") is None:
-            where = (cluster,) if account in now["elsewhere"] else ()
-            command = ["delete", "account", "where", "name={}", *where]
-            depths.setdefault(depth, []).append(step(command, account, (), f"account {account}", _REMOVED))
+            here = (cluster,) if account in now["elsewhere"] else ()
+            command = ["delete", "account", "where", "name={}", *here]
+            depths.setdefault(depth, []).append(step(command, account, (), f"account {account}", REMOVED))
     qos = [
-        step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", _REMOVED)
+        step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", REMOVED)
         for name, why in stays.qos.items()
         if why is None
     ]
-    return [done for steps in (*ranks, *depths.values(), qos) for done in joined(steps)]
+    of_users = leaving(now, wanted, [key for key, why in stays.members.items() if why is None])
+    return [*of_users, *(done for steps in (*depths.values(), qos) for done in joined(steps))]
 
 
 def blocked(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
     """Return the unwanted entities that cannot be removed yet, by name, with the reason."""
     stays = strays(now, wanted)
-    members = {
-        f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
-        for (user, account, partition), why in stays.members.items()
-    }
+    members = {named(user, account, partition): why for (user, account, partition), why in stays.members.items()}
     accounts = {f"account {name}": why for name, why in stays.accounts.items()}
     qos = {f"QoS {name}": why for name, why in stays.qos.items()}
     return {what: why for what, why in {**members, **accounts, **qos}.items() if why is not None}
@@ -80,14 +66,14 @@ def kept_for_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
     accounts = set(now["accounts"]) - {"root"} if not wanted["exact"] else accounts_of_others(now, wanted)
     if wanted["names_only"]:
         return []
-    mine = {(user, account) for user, given in wanted["users"].items() for account in given["accounts"]}
+    mine = {(user, *each[:2]) for user, given in wanted["users"].items() for each in associations(given)}
     return [
         *(f"account {name}" for name in sorted(accounts - set(wanted["accounts"]))),
         *(
-            f"user {user} in account {account}"
+            named(user, account, partition)
             for user, current in now["users"].items()
-            for account in current["accounts"]
-            if account in accounts and user != "root" and (user, account) not in mine
+            for account, partition, _ in associations(current)
+            if account in accounts and user != "root" and (user, account, partition) not in mine
         ),
         *(f"QoS {name}" for name in sorted(set(now["qos"]) - {*wanted["qos"], "normal"}) if not wanted["exact"]),
     ]
@@ -106,7 +92,7 @@ def _values_of_others(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iter
     accounts = accounts_of_others(now, wanted)
     yield from (values for name, values in now["accounts"].items() if name in accounts)
     for current in now["users"].values():
-        yield from (values for name, values in current["accounts"].items() if name in accounts)
+        yield from (values for name, _, values in associations(current) if name in accounts)
 
 
 def strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Strays:
@@ -131,19 +117,22 @@ def _members(
     for user, current in now["users"].items():
         if user == "root":
             continue
-        mine = wanted["users"].get(user, {"accounts": {}})["accounts"]
-        strays = [(account, "") for account in current["accounts"] if account not in mine and account not in spared]
-        strays += [(account, partition) for account, partition in current["partitions"] if account not in spared]
-        for account, partition in strays:
+        mine = {each[:2] for each in associations(wanted["users"].get(user, {"accounts": {}}))}
+        for account, partition, _ in associations(current):
+            if (account, partition) in mine or account in spared:
+                continue
             jobs = None if busy is None else (account, user) in busy
             why = _SILENT if jobs is None else "it has running or pending jobs" if jobs else None
             members[user, account, partition] = why
-        default = (user, current["default_account"], "")
-        others = [stays for key, stays in members.items() if key[0] == user and key != default]
-        if default in members and members[default] is None and not mine and any(others):
-            members[default] = "it is the default account of a user who has jobs"
-        if default in members and members[default] is None and not mine and spared & set(current["accounts"]):
-            members[default] = "it is the default account of a user whom another system manages"
+        if mine:
+            continue
+        default = current["default_account"]
+        others = [why for (name, account, _), why in members.items() if name == user and account != default]
+        for key in [key for key, why in members.items() if key[:2] == (user, default) and why is None]:
+            if any(others):
+                members[key] = "it is the default account of a user who has jobs"
+            elif any(account in spared for account, _, _ in associations(current)):
+                members[key] = "it is the default account of a user whom another system manages"
     return members
 
 
@@ -192,9 +181,10 @@ def _staying(
     """Yield the associations that this run does not change: root's, and unwanted ones that cannot be removed yet."""
     yield from ((f"account {name}", now["accounts"][name]) for name, why in accounts.items() if why)
     yield from (
-        (f"user {user} in account {account}", now["users"][user]["accounts"][account])
-        for (user, account, partition), why in members.items()
-        if why and not partition
+        (named(user, account, partition), values)
+        for user, current in now["users"].items()
+        for account, partition, values in associations(current)
+        if members.get((user, account, partition))
     )
     if "root" in now["accounts"]:
         yield "account root", now["accounts"]["root"]

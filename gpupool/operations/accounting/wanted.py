@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpupool.slurm.associations import associations, named
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr converts names to lower case: others would never be equal
@@ -25,6 +26,7 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
         "exact": exact,
         "also_managed_elsewhere": sorted(open_),
         "names_only": not limits,
+        "root": _fields("cluster", wanted["root"], ASSOC_FIELDS, exact) if wanted.get("root") and limits else {},
         "qos": {},
         "accounts": {},
         "users": {},
@@ -38,7 +40,7 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
         if given.get("coordinators") is not None:
             clean["accounts"][name]["coordinators"] = sorted(set(given["coordinators"]))
     for name, given in wanted.get("users", {}).items():
-        clean["users"][name] = _user(name, given, open_ if exact else {*given["accounts"]})
+        clean["users"][name] = _user(name, given, open_, exact)
     if not limits:
         parents = {name: {"parent": given["parent"]} for name, given in clean["accounts"].items()}
         clean |= {"qos": {name: {} for name in clean["qos"]}, "accounts": parents, "users": {}}
@@ -47,21 +49,25 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
 
 def tres_of(clean: Mapping[str, Any]) -> set[str]:
     """Return the TRES that slurmdbd must have before these limits can be set."""
-    owners = [*clean["qos"].values(), *clean["accounts"].values()]
-    owners += [values for user in clean["users"].values() for values in user["accounts"].values()]
+    owners = [*clean["qos"].values(), *clean["accounts"].values(), clean["root"]]
+    owners += [values for user in clean["users"].values() for _, _, values in associations(user)]
     return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}
 
 
-def _user(name: str, given: Mapping[str, Any], open_: set[str]) -> dict[str, Any]:
-    inside = {
-        account: _fields(f"user {name} in {account}", values, ASSOC_FIELDS, account not in open_)
-        for account, values in given["accounts"].items()
-    }
-    default = given.get("default_account") or next(iter(inside), None)
-    if default not in inside:
+def _user(name: str, given: Mapping[str, Any], open_: set[str], exact: bool) -> dict[str, Any]:
+    inside: dict[str, Any] = {"accounts": {}, "partitions": {}}
+    for account, partition, values in associations(given):
+        fields = _fields(named(name, account, partition), values, ASSOC_FIELDS, exact and account not in open_)
+        if partition:
+            inside["partitions"].setdefault(account, {})[partition] = fields
+        else:
+            inside["accounts"][account] = fields
+    accounts = list(dict.fromkeys(account for account, _, _ in associations(inside)))
+    default = given.get("default_account") or next(iter(accounts), None)
+    if default not in accounts:
         raise ValueError(f"user {name}: the default account {default} is not one of the user's accounts")
     level = {"AdminLevel": parse("AdminLevel", given["AdminLevel"])} if "AdminLevel" in given else {}
-    return {"default_account": default, "accounts": inside, **level}
+    return {"default_account": default, **inside, **level}
 
 
 def _fields(of: str, given: Mapping[str, Any], known: tuple[str, ...], exact: bool) -> dict[str, Value]:
@@ -88,5 +94,5 @@ def _check_names(wanted: Mapping[str, Any], exact: bool) -> None:
             raise ValueError(f"account {name}: its parent {given['parent']} is not an account")
         if strangers := sorted(set(given.get("coordinators") or ()) - set(users)):
             raise ValueError(f"account {name}: its coordinator {strangers[0]} is not a user")
-    if exact and (lost := sorted({a for user in users.values() for a in user["accounts"]} - set(accounts))):
+    if exact and (lost := sorted({a for user in users.values() for a, _, _ in associations(user)} - set(accounts))):
         raise ValueError(f"account {lost[0]}: it has users but is not an account")
