@@ -1,5 +1,6 @@
 """`gpupool check`: report all problems of an inventory."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     from gpupool.cluster.load import examine
 
     loaded = examine(inventory, change)
-    of_site = _of_site(inventory, loaded.cluster)
+    of_site = [*_of_site(inventory, loaded.cluster), *_of_accounting(inventory, loaded.cluster)]
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
         print_json(CheckDocument(ok=not errors, complaints=[as_entry(complaint) for complaint in complaints]))
@@ -54,6 +55,20 @@ def _of_site(inventory: Path, cluster: "Cluster | None") -> list[Located]:
     except BadInventoryError as bad:
         return bad.located
     return []
+
+
+def _of_accounting(inventory: Path, cluster: "Cluster | None") -> list[Located]:
+    """Return where `slurm/accounting.cfg` does not agree with the inventory."""
+    if cluster is None:
+        return []
+    from gpupool.cluster.accounting_file import FILE
+    from gpupool.compile.slurm.accounting import of_words
+    from gpupool.compile.slurm.site_accounting import disagreements
+
+    if FILE not in cluster.attached:
+        return []
+    found = disagreements(cluster, of_words(cluster))
+    return [replace(each, place=replace(each.place, file=str(inventory / each.place.file))) for each in found]
 
 
 def _summary(errors: list[Located], complaints: list[Located], partial: bool) -> str:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 
-NAMES = ("gres.conf", "job_submit.lua", "plugstack.conf", "topology.conf")
+from gpupool.slurm import dumps
+
+NAMES = ("accounting.cfg", "gres.conf", "job_submit.lua", "plugstack.conf", "topology.conf")
 _PROGRAM = re.compile(r"(prolog|epilog)-[A-Za-z0-9][A-Za-z0-9_-]*")
 _SPANK = re.compile(r"(required|optional)\s+\S.*")
 
@@ -20,6 +22,8 @@ def troubles(name: str, text: str) -> Iterator[Trouble]:
         if odd := next((sign for sign in line if ord(sign) < 32 and sign != "\t"), None):
             yield number, f"contains {odd!r}", "write plain text with line feeds"
             return
+    if name == "accounting.cfg":
+        yield from ((trouble.line, trouble.message, None) for trouble in dumps.read(text)[1])
     if not text.endswith("\n"):
         yield text.count("\n") + 1, "the last line has no line feed", "add one"
     if program and not text.startswith("#!/"):

@@ -65,7 +65,7 @@ def with_members(
     left: dict[str, str] = {}
     accounts: dict[str, list[str]] = {}
     for account, group in roster.groups.items():
-        has = [name for name in _users_of(now, account) if name not in wanted["users"]]
+        has = [name for name in _users_of(now, account) if name not in roster.listed]
         names = members[account]
         if why := _unsure(has, names, state, roster, group):
             left[f"users of {account}, from group {group}"] = f"{why}: {len(has)} stay as they are"
@@ -73,6 +73,9 @@ def with_members(
         for name in names:
             accounts.setdefault(name, []).append(account)
     users = {name: _user(dict.fromkeys(its), roster) for name, its in sorted(accounts.items())}
+    for name in users.keys() & wanted["users"].keys():  # of the site's accounting.cfg
+        own = wanted["users"][name]
+        users[name] |= {**own, "accounts": {**users[name]["accounts"], **own["accounts"]}}
     return {**wanted, "users": {**wanted["users"], **users}}, left
 
 

@@ -2,12 +2,13 @@
 
 The notation is that of sacctmgr(1), FLAT FILE DUMP AND LOAD; names of options are those of `keys/association.tsv`.
 Lines of QoS have the same form: `gpupool render` writes them, and sacctmgr of Slurm 26.11 dumps them. The rules of
-quotes, comments and blank values are those of src/sacctmgr/file_functions.c of 26.11; shortened names of options, which
-sacctmgr accepts, are refused here.
+quotes, comments and blank values are those of src/sacctmgr/file_functions.c of 26.11. A shortened name of an option is
+read if it can be one option only. Dumps of 24.11 have two forms that sacctmgr itself does not load: a Fairshare of
+2147483647 is `parent`, and the type of a GPU is not in quotes (`GrpTRES=gres/gpu:a100=4`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gpupool.slurm.keys.limits import Value, parse
@@ -23,6 +24,17 @@ _KINDS = {
     "qos": "qos",
 }
 _WORDS = {"defaultaccount": "DefaultAccount", "partition": "Partition", "adminlevel": "AdminLevel"}
+#: Limits of releases before 15.08, with the TRES that they are of.
+_OLD = {
+    "grpcpus": ("GrpTRES", "cpu"), "grpnodes": ("GrpTRES", "node"), "grpmemory": ("GrpTRES", "mem"),
+    "grpcpumins": ("GrpTRESMins", "cpu"), "grpcpurunmins": ("GrpTRESRunMins", "cpu"),
+    "maxcpus": ("MaxTRES", "cpu"), "maxcpusperjob": ("MaxTRES", "cpu"), "maxnodes": ("MaxTRES", "node"),
+    "maxnodesperjob": ("MaxTRES", "node"), "maxcpumins": ("MaxTRESMins", "cpu"),
+    "maxcpuminsperjob": ("MaxTRESMins", "cpu"),
+}  # fmt: skip
+_LEVELS = {"none": "None", "operator": "Operator", "administrator": "Administrator", "admin": "Administrator"}
+_PARENT = "2147483647"  # SLURMDB_FS_USE_PARENT of slurmdb.h
+_SHORTEST = 4  # characters of a shortened name
 _LISTS = {"coordinator": "Coordinator", "coordinators": "Coordinator"}
 #: Options that gpupool leaves alone in slurmdbd.
 LEFT_ALONE = {
@@ -61,7 +73,7 @@ def read(text: str) -> tuple[list[Entry], list[Trouble]]:
     entries: list[Entry] = []
     troubles: list[Trouble] = []
     parent = "root"
-    for number, raw in enumerate(text.split("\n"), start=1):
+    for number, raw in _lines(text):
         line = _without_comment(raw).strip()
         if not line:
             continue
@@ -82,7 +94,7 @@ def _entry(number: int, line: str, parent: str) -> Entry:
     kind = _KINDS.get(head[1].lower()) if head else None
     if head is None or kind is None:
         raise ValueError("a line begins with Cluster, Parent, Account, User or QOS, then ' - ' and a name")
-    name, *options = _parts(head[2])
+    name, *options = _with_types(_parts(head[2]))
     if not name or re.search(r"[^!-~]|[|,:'\"]", name):
         raise ValueError(f"{name!r} is not a name")
     fields: dict[str, Value] = {}
@@ -95,27 +107,78 @@ def _entry(number: int, line: str, parent: str) -> Entry:
             continue
         if key.endswith(("+", "-")):
             raise ValueError(f"{key}= changes a list; write the whole list after {key[:-1]}=")
-        if key.lower() in LEFT_ALONE:
-            left.append(LEFT_ALONE[key.lower()])
+        if (whole := _whole("qos" if kind == "qos" else "association", key.lower())) in LEFT_ALONE:
+            left.append(LEFT_ALONE[whole])
             continue
         column, parsed = _option("qos" if kind == "qos" else "association", key, value)
-        if column in fields:
+        before = fields.get(column)
+        if column in fields and not (
+            isinstance(before, dict) and isinstance(parsed, dict) and not before.keys() & parsed
+        ):
             raise ValueError(f"{column} has two values")
-        fields[column] = parsed
+        fields[column] = {**before, **parsed} if isinstance(before, dict) and isinstance(parsed, dict) else parsed
     return Entry(number, kind, name, parent if kind in ("account", "user") else "", fields, tuple(left))
 
 
 def _option(table: str, key: str, value: str) -> tuple[str, Value]:
-    low = key.lower()
-    if low in _LISTS and table == "association":
-        return _LISTS[low], sorted({each for each in value.split(",") if each})
-    if low in _WORDS and table == "association":
-        return _WORDS[low], value
+    low = _whole(table, key.lower())
+    if table == "association":
+        if low in _LISTS:
+            return _LISTS[low], sorted({each for each in value.split(",") if each})
+        if low == "adminlevel" and value.lower() in _LEVELS:
+            return "AdminLevel", _LEVELS[value.lower()]
+        if low in _WORDS and low != "adminlevel":
+            return _WORDS[low], value
+        if low in _OLD:
+            column, name = _OLD[low]
+            return column, parse(column, {name: value})
     known = keys(table).get(low)
     if known is None or known.value == "Parent":
-        raise ValueError(f"sacctmgr has no option {key!r} here")
-    # sacctmgr compares the word parent in any case
-    return known.value, parse(known.value, value.lower() if known.value == "Fairshare" else value)
+        raise ValueError(f"sacctmgr has no option {key!r} here" if low != "adminlevel" else f"no AdminLevel {value!r}")
+    if known.value in ("QOS", "Preempt") and re.search(r"(^|,)[+-]", value):
+        raise ValueError(f"{key}={value} changes a list; write the whole list")
+    if known.value == "Fairshare":  # sacctmgr compares the word parent in any case
+        value = "parent" if value == _PARENT else value.lower()
+    return known.value, parse(known.value, value)
+
+
+def _whole(table: str, name: str) -> str:
+    """Return the whole name of an option, in lower case; the name itself if it is not short for one option only."""
+    more = (*_LISTS, *_WORDS, *_OLD, *LEFT_ALONE) if table == "association" else ()
+    if name in keys(table) or name in more or len(name) < _SHORTEST:
+        return name
+    found = [each for each in (*keys(table), *more) if each.startswith(name)]
+    columns = {known.value if (known := keys(table).get(each)) else _LISTS.get(each, each) for each in found}
+    return found[0] if len(columns) == 1 else name
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number; a line that ends with a single backslash continues in the next."""
+    first, whole = 1, ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        first = first if whole else number
+        whole += line
+        if (len(whole) - len(whole.rstrip("\\"))) % 2:
+            whole = whole[:-1]
+            continue
+        yield first, whole
+        whole = ""
+    if whole:
+        yield first, whole
+
+
+def _with_types(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts, each type of a gres joined to its gres: `GrpTRES=gres/gpu:a100=4` was parted at the colon."""
+    before: str | None = None
+    for part in parts:
+        if before is not None and re.search(r"[=,]gres/[^=,]+$", before):
+            before += f":{part}"
+            continue
+        if before is not None:
+            yield before
+        before = part
+    if before is not None:
+        yield before
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import pytest
 from testinfra.host import Host
 
+from gpupool.cluster.accounting_file import users
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
@@ -31,7 +32,9 @@ def test_slurmctld_answers(node: Node, host: Host, cluster: Cluster) -> None:
 @pytest.mark.needs("slurmctld", "slurmdbd")
 def test_removed_users_have_no_jobs(cluster: Cluster, node: Node, host: Host) -> None:
     """apply cancels pending jobs of users who have left an account; running jobs may finish."""
-    members = {(user.name, account) for user in cluster.users.values() for account in user.accounts}
+    members = {(user.name, account) for user in cluster.users.values() for account in user.accounts} | users(
+        cluster.attached
+    )
     elsewhere = {
         name for name, account in cluster.accounts.items() if account.entry.members_from or not account.exact
     } | {"root"}
@@ -98,7 +101,9 @@ def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
     caps = {account: cap for account, _, cap in (line.partition("|") for line in lines)}
     accounts = entities(cluster)["accounts"].items()
-    wanted = {name: limits["GrpTRES"]["gres/gpu"] for name, limits in accounts if "gres/gpu" in limits["GrpTRES"]}
+    wanted = {
+        name: limits["GrpTRES"]["gres/gpu"] for name, limits in accounts if "gres/gpu" in limits.get("GrpTRES", ())
+    }
     wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in caps.get(name, "").split(",")]
     assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
     enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")

@@ -46,7 +46,7 @@ def wanted(draw: some.DrawFn) -> dict[str, Any]:
         return {**values, **default}
 
     labs = draw(some.lists(some.sampled_from(LABS), unique=True, min_size=1))
-    users = {}
+    users: dict[str, dict[str, Any]] = {}
     for user in draw(some.lists(some.sampled_from(USERS), unique=True)):
         mine = draw(some.lists(some.sampled_from(labs), unique=True, min_size=1))
         default = draw(some.sampled_from(mine))
@@ -276,7 +276,9 @@ def test_a_thousand_users_need_a_handful_of_commands() -> None:
 
 
 def test_thousands_of_removals_need_a_handful_of_commands() -> None:
-    users = {f"a-user-of-a-domain-{number:05}@far": {"accounts": {"la": {}}} for number in range(3000)}
+    users: dict[str, dict[str, Any]] = {
+        f"a-user-of-a-domain-{number:05}@far": {"accounts": {"la": {}}} for number in range(3000)
+    }
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
     assert len(difference(slurmdbd.entities(), normal({"cluster": "gp", "accounts": {"la": {}}}))) == 6

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
+from gpupool.cluster.accounting_file import FILE, accounts
 from gpupool.cluster.checks.names import unknown
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.lab_rights import LabRights, rights
@@ -70,6 +71,7 @@ def ensure_accounts_of_another_system_bypass_no_cap(site: Site) -> Iterator[Comp
     )
     kinds = {what for _, what in claims}
     others = [account for account in site.inventory.accounts if not account.exact]
+    in_file = next((name for name in accounts(site.attached) if name not in site.account_names), None)
     loose = next(
         (account.name for account in others if not all(lab_rights.capped(account, what) for what in kinds)), None
     )
@@ -80,10 +82,9 @@ def ensure_accounts_of_another_system_bypass_no_cap(site: Site) -> Iterator[Comp
             or not site.nodes_of(partition.nodes) & nodes_with_rights
         ):
             continue
-        if whole or loose:
-            who = (
-                "another system creates (slurm.exact_accounting)" if whole else f"another system creates below {loose}"
-            )
+        if whole or loose or in_file:
+            below = f"another system creates below {loose}" if loose else f"{FILE} has, such as {in_file},"
+            who = "another system creates (slurm.exact_accounting)" if whole else below
             message = f"accounts that {who} have no cap, and could keep GPUs of labs here"
             yield Complaint(path, message, "set allow_accounts, with allow_lab_accounts for all labs")
 

@@ -8,6 +8,7 @@ from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits, Qos
 from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
+from gpupool.compile.slurm.site_accounting import with_file
 from gpupool.slurm.times import duration, minutes
 
 # More than any cluster has; as a limit in a partition's QoS, it lifts the limit of the job's QoS. Memory is in MiB.
@@ -16,7 +17,15 @@ UNBOUNDED_MEMORY = 1_000 * UNBOUNDED
 
 
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
-    """Return all accounting entities for `gpupool.operations.accounting`, with the grants that are valid on a day."""
+    """Return all accounting entities for `gpupool.operations.accounting`, with the grants that are valid on a day.
+
+    They are those of the words and of `slurm/accounting.cfg`; BadInventoryError if the two do not agree.
+    """
+    return with_file(cluster, of_words(cluster, today))
+
+
+def of_words(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
+    """Return the entities of the inventory's words."""
     day = today or date.today()
     wanted = {
         "cluster": cluster.name,

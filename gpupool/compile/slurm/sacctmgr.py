@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpupool.slurm.associations import associations
+
 # Names of an association's fields in sacctmgr's dump and load.
 _ASSOCIATION = {
     "default_account": "DefaultAccount",
@@ -30,7 +32,7 @@ def _qos(qos: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 def _tree(entities: Mapping[str, Any]) -> Iterator[str]:
     accounts, users = entities["accounts"], entities["users"]
-    yield _line("Cluster", entities["cluster"], {})
+    yield _association("Cluster", entities["cluster"], entities.get("root", {}))
     inside: dict[str, list[str]] = {}
     for name, fields in accounts.items():
         inside.setdefault(fields["parent"], []).append(_association("Account", name, fields))
@@ -41,8 +43,10 @@ def _tree(entities: Mapping[str, Any]) -> Iterator[str]:
             leads.setdefault(user, []).append(account)
     for name, fields in users.items():
         own = {"default_account": fields["default_account"], "Coordinator": leads.get(name, [])}
-        for account, limits in fields["accounts"].items():
-            inside.setdefault(account, []).append(_association("User", name, {**own, **limits}))
+        own |= {"AdminLevel": fields["AdminLevel"]} if "AdminLevel" in fields else {}
+        for account, partition, limits in associations(fields):
+            place = {"Partition": partition or None}
+            inside.setdefault(account, []).append(_association("User", name, {**place, **own, **limits}))
     for account in _parents_first(accounts):
         if account in inside:
             yield _line("Parent", account, {})

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from gpupool.cluster import accounting_file
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.compile import lua
 from gpupool.compile.slurm import budgets, cpus, memory, partition_limits, site
@@ -99,7 +100,9 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
             name: _assigned(cluster, name) for name, partition in partitions.items() if partition.entry.is_assigned
         },
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
-        "accounts": _names(name.lower() for name in ("root", *cluster.accounts))
+        "accounts": _names(
+            name.lower() for name in ("root", *cluster.accounts, *accounting_file.accounts(cluster.attached))
+        )
         if replaced and cluster.slurm.exact_accounting
         else {},
         "refuse_fatal": bool(cluster.gpu_types),

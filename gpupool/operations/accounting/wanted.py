@@ -94,5 +94,7 @@ def _check_names(wanted: Mapping[str, Any], exact: bool) -> None:
             raise ValueError(f"account {name}: its parent {given['parent']} is not an account")
         if strangers := sorted(set(given.get("coordinators") or ()) - set(users)):
             raise ValueError(f"account {name}: its coordinator {strangers[0]} is not a user")
-    if exact and (lost := sorted({a for user in users.values() for a, _, _ in associations(user)} - set(accounts))):
+    if exact and (
+        lost := sorted({a for user in users.values() for a, _, _ in associations(user)} - {*accounts, "root"})
+    ):
         raise ValueError(f"account {lost[0]}: it has users but is not an account")

@@ -43,6 +43,8 @@ def test_a_dump_is_read():
         "User - 'u-kira1':Fairshare=5:GrpSubmitJobs=3\r",
         "User - 'u-kira1':Fairshare=5:QOS='':GrpSubmitJobs=3:",
         r"User - 'u-kira1':Description='\# 1':Fairshare=5:GrpSubmitJobs=3",
+        "User - 'u-kira1':Fair=5:GrpSub=3:Desc='a'",
+        "User - 'u-kira1':Fairshare=5:\\\nGrpSubmitJobs=3",
     ],
 )
 def test_odd_spellings_mean_the_same(line):
@@ -50,6 +52,29 @@ def test_odd_spellings_mean_the_same(line):
     assert not troubles
     assert [(entry.line, entry.kind, entry.name) for entry in entries] == [(2, "user", "u-kira1")]
     assert entries[0].fields == {"Fairshare": 5, "GrpSubmit": 3}
+
+
+@pytest.mark.parametrize(
+    ("option", "fields"),
+    [
+        ("GrpTRES=gres/gpu:a100=4", {"GrpTRES": {"gres/gpu:a100": 4}}),
+        (
+            "GrpTRES=cpu=2,gres/gpu:a100=4,gres/gpu:h100=1,mem=5:MaxJobs=4",
+            {"GrpTRES": {"cpu": 2, "gres/gpu:a100": 4, "gres/gpu:h100": 1, "mem": 5}, "MaxJobs": 4},
+        ),
+        ("GrpTRES=gres/gpu=4:MaxJobs=4", {"GrpTRES": {"gres/gpu": 4}, "MaxJobs": 4}),
+        ("Fairshare=2147483647", {"Fairshare": "parent"}),
+        ("MaxWallDurationPerJob=10:MaxWall=", {"MaxWall": 10}),
+        ("MaxWallDurationPerJob='1-00:00:00'", {"MaxWall": 1440}),
+        ("GrpCPUs=8:GrpNodes=2:MaxCPUMinsPerJob=60", {"GrpTRES": {"cpu": 8, "node": 2}, "MaxTRESMins": {"cpu": 60}}),
+        ("AdminLevel=operator", {"AdminLevel": "Operator"}),
+        ("GrpTRES='license/matlab=3'", {"GrpTRES": {"license/matlab": 3}}),
+    ],
+)
+def test_the_forms_of_real_dumps_are_read(option, fields):
+    [entry], troubles = read(f"User - a:{option}")
+    assert not troubles
+    assert entry.fields == fields
 
 
 @pytest.mark.parametrize(
@@ -70,6 +95,11 @@ def test_odd_spellings_mean_the_same(line):
         ("User - a:Nonsense=1", "no option 'Nonsense'"),
         ("Account - a:Parent=b", "no option 'Parent'"),
         ("User - a:QOS+=b", "write the whole list after QOS="),
+        ("User - a:QOS='+b'", "write the whole list"),
+        ("User - a:Grp=1", "no option 'Grp'"),
+        ("User - a:MaxTRESPer=cpu=1", "no option 'MaxTRESPer'"),
+        ("User - a:GrpTRES=cpu=1:GrpCPUs=2", "two values"),
+        ("User - a:AdminLevel=king", "no AdminLevel 'king'"),
         ("User - a:Description='b # c'", "has no end"),
         ("User - a:DefaultQOS='x|y'", "not a valid value"),
     ],
