@@ -10,7 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
+from gpupool.adopt.accounting import Dump, Proof, agreeing, dump_of, prove
 from gpupool.adopt.compare import Difference, differences, mark_same
+from gpupool.adopt.controller import ACCOUNTS
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.gres import add_gres, drop_usual_devices
@@ -35,7 +37,8 @@ _ROUNDS = 50  # each removes at least one key
 class Adopted:
     """The inventory's files by name, the names of the files read and of others, and the result of `check`.
 
-    `differences` is None if `check` refuses the inventory, which then cannot be rendered.
+    `differences` is None if `check` refuses the inventory, which then cannot be rendered. `accounting` compares
+    slurmdbd's entities; None without a dump of them.
     """
 
     draft: Draft
@@ -47,6 +50,7 @@ class Adopted:
     loaded: Loaded
     differences: list[Difference] | None
     names: Names
+    accounting: Proof | None = None
 
 
 def adopted(folder: Folder, release: str) -> Adopted:
@@ -74,12 +78,15 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes, and an inventory needs nodes")
     draft = Draft()
     own = _own_files(folder, conf, left)
+    dump: Dump | None = None
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
     draft.data["slurm"] = {"version": release, **({"left": left} if left else {})}
     names = _add(draft, folder, conf)
     add_gres(draft, gres, names)
     drop_usual_devices(draft)
     _add_others(draft, folder, conf, names, cgroup, own)
+    if "accounts" in draft.data["cluster"]["manage"]:
+        dump = dump_of(folder, draft.data["cluster"]["name"])
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         loaded = _accepted(draft, Path(place), own, folder)
     found = differences(conf, cgroup, gres, names, loaded.cluster) if loaded.cluster else None
@@ -87,10 +94,17 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
         settings = (facts[-1] for facts in conf.settings.values())
         lines = [*cgroup, *(gres if "gres.conf" in own else ())]
         mark_same(draft, [*settings, *chain.from_iterable(lines)], found)
+    proof = None
+    if dump and loaded.cluster:
+        dump = agreeing(dump, loaded.cluster, folder)
+        own[ACCOUNTS], proof = dump.text, prove(dump, loaded.cluster)
     further = [name for name in ("gres.conf", "cgroup.conf") if folder.has(name)]
+    further += [dump.name] if dump else []
     used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]
-    return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found, names)
+    return Adopted(
+        draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found, names, proof
+    )
 
 
 def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:

@@ -18,6 +18,7 @@ from gpupool.terminal import Screen
 from gpupool.wording import counted
 
 if TYPE_CHECKING:
+    from gpupool.adopt.accounting import Proof
     from gpupool.adopt.controller import Running
     from gpupool.adopt.inventory import Adopted
     from gpupool.adopt.judged import Verdict
@@ -127,7 +128,7 @@ def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) ->
         _show(folder, result, verdict)
     if verdict is None:
         raise SystemExit(2)
-    if verdict.differences or verdict.refused:
+    if verdict.differences or verdict.refused or (result.accounting and result.accounting.differ):
         raise SystemExit(3)
 
 
@@ -211,6 +212,17 @@ def _show(folder: Path, result: "Adopted", verdict: "Verdict | None") -> None:
             stdout.print(f"       {located.complaint.message}", style="red")
     else:
         _prove(verdict)
+    if result.accounting:
+        _prove_accounting(result.accounting)
+
+
+def _prove_accounting(proof: "Proof") -> None:
+    count = f"{len(proof.differ)} of {counted(proof.entities, 'line')}" if proof.entities else "no line"
+    without = "" if proof.has_qos else "; the dump has no QoS, which stay as they are in slurmdbd"
+    style = "yellow" if proof.differ else "green"
+    stdout.print(f"       accounting: {count} of the dump would differ in slurmdbd{without}", style=style)
+    for item in proof.differ:
+        stdout.print(f"  {item}")
 
 
 def _prove(verdict: "Verdict") -> None:

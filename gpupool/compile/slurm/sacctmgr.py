@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpupool.slurm.associations import associations
+from gpupool.slurm.dumps import Entry
 
 # Names of an association's fields in sacctmgr's dump and load.
 _ASSOCIATION = {
@@ -23,6 +24,13 @@ _QOS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 def written(entities: Mapping[str, Any]) -> str:
     """Return the wanted content of slurmdbd, one entity per line, without unset limits."""
     return "".join(f"{line}\n" for line in (*_qos(entities["qos"]), *_tree(entities)))
+
+
+def entry_line(entry: Entry) -> str:
+    """Return the line of an entry of a dump, without the options that gpupool leaves alone."""
+    if entry.kind == "qos":
+        return _line("QOS", entry.name, {_QOS.get(key, key): value for key, value in entry.fields.items()})
+    return _association(entry.kind.capitalize(), entry.name, entry.fields)
 
 
 def _qos(qos: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -39,7 +39,8 @@ def _both(cluster: Cluster, words: dict[str, Any]) -> tuple[dict[str, Any], list
     found = entries(cluster.attached)
     if not found:
         return words, []
-    both = _Both(copy.deepcopy(words), exact=cluster.slurm.exact_accounting)
+    parentless = {name for name, account in cluster.accounts.items() if account.entry.parent is None}
+    both = _Both(copy.deepcopy(words), cluster.slurm.exact_accounting, parentless)
     for entry in found:
         both.add(entry)
     both.end()
@@ -49,10 +50,14 @@ def _both(cluster: Cluster, words: dict[str, Any]) -> tuple[dict[str, Any], list
 
 @dataclass
 class _Both:
-    """The entities of words and file together, and what is wrong: line, message and hint."""
+    """The entities of words and file together, and what is wrong: line, message and hint.
+
+    `parentless`: the accounts of the words that name no account above them.
+    """
 
     wanted: dict[str, Any]
     exact: bool
+    parentless: set[str]
     wrong: list[tuple[int, str, str]] = field(default_factory=list)
     _lines: dict[tuple[str, str], int] = field(default_factory=dict)
     _seen: set[tuple[str, ...]] = field(default_factory=set)
@@ -107,7 +112,9 @@ class _Both:
 
     def _add_account(self, entry: Entry) -> None:
         account = self.wanted["accounts"].setdefault(entry.name, {"parent": entry.parent})
-        if account["parent"] != entry.parent:
+        if entry.name in self.parentless:
+            account["parent"] = entry.parent
+        elif account["parent"] != entry.parent:
             self._differs(entry, "the account above it", entry.parent, account["parent"])
         self._uses.append((entry.line, "account", entry.parent))
         self._fill(entry, account)
