@@ -8,8 +8,8 @@
      "jobs": [[account, user, QoS] of running and pending jobs], or None if slurmctld does not answer,
      "queue": [[account, user, QoS, number of pending jobs, number of others]]}
 
-The fields are those of `gpupool.slurm.keys.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
-`ask_text` and `read` do the same without pyinfra.
+The account root has the limits of the whole cluster. The fields are those of `gpupool.slurm.keys.limits`, values as its
+`parse` returns them. Works on Slurm 22.05 and later. `ask_text` and `read` do the same without pyinfra.
 """
 
 from collections.abc import Iterable

@@ -51,6 +51,8 @@ def entities(
 ) -> Commands:
     """Have the entities `wanted` in slurmdbd for their cluster; the structure is that of `gpupool.facts.accounting`.
 
+    `wanted["root"]` has the limits of the whole cluster; without it, they are not changed.
+
     `exact`: missing fields get Slurm's defaults, and missing entities are removed, except root, the QoS normal and
     everything of another cluster. Without it, both are not changed. The same is true for an account with
     `exact: False`, its users and the accounts below it; they are listed in a note. `limits` False only adds the names

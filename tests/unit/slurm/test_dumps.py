@@ -1,8 +1,10 @@
 """The reader of `sacctmgr dump`."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from gpupool.compile.slurm.sacctmgr import written
+from gpupool.compile.slurm.sacctmgr import entry_line, written
 from gpupool.slurm.dumps import Entry, read
 
 DUMP = """\
@@ -127,3 +129,49 @@ def test_what_render_writes_is_read_back():
     user = by_name["user", "u-kira1"]
     assert user.parent == "fish"
     assert user.fields == {"DefaultAccount": "fish", "Coordinator": ["fish"], "DefaultQOS": "a"}
+
+
+WORDS = (
+    "Cluster",
+    "Account",
+    "User",
+    "QOS",
+    "Parent",
+    " - ",
+    "a",
+    "'",
+    '"',
+    ":",
+    "=",
+    ",",
+    "#",
+    "\\",
+    "\n",
+    "1",
+    "gres/gpu",
+)
+OPTIONS = (
+    "GrpTRES",
+    "Fairshare",
+    "parent",
+    "MaxWall",
+    "1-00:00:00",
+    "Partition",
+    "QOS",
+    "DefaultAccount",
+    "-1",
+    "|",
+    "\0",
+)
+
+
+@given(some.lists(some.sampled_from((*WORDS, *OPTIONS)) | some.text(max_size=3), max_size=25).map("".join))
+def test_any_text_is_read_and_each_entry_is_written_so_that_it_is_read_back(text):
+    entries, troubles = read(text)
+    assert all(trouble.message for trouble in troubles)
+    for entry in entries:
+        [again], wrong = read(entry_line(entry))
+        assert not wrong
+        assert (again.kind, again.name) == (entry.kind, entry.name)
+        given = {key: value for key, value in entry.fields.items() if value not in (None, [], {})}
+        assert again.fields == given
