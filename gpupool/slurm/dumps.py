@@ -10,10 +10,12 @@ read if it can be one option only. Dumps of 24.11 have two forms that sacctmgr i
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpupool.slurm.keys.limits import Value, parse
 from gpupool.slurm.keys.tables import keys
 
+_ODD = re.compile(r"[^!-~]|[|,:'\"]")
 _HEAD = re.compile(r"\s*([A-Za-z]+)\s+-\s+(.*)", re.DOTALL)
 _KINDS = {
     "cluster": "cluster",
@@ -95,7 +97,7 @@ def _entry(number: int, line: str, parent: str) -> Entry:
     if head is None or kind is None:
         raise ValueError("a line begins with Cluster, Parent, Account, User or QOS, then ' - ' and a name")
     name, *options = _with_types(_parts(head[2]))
-    if not name or re.search(r"[^!-~]|[|,:'\"]", name):
+    if not name or _ODD.search(name):
         raise ValueError(f"{name!r} is not a name")
     fields: dict[str, Value] = {}
     left: list[str] = []
@@ -142,6 +144,7 @@ def _option(table: str, key: str, value: str) -> tuple[str, Value]:
     return known.value, parse(known.value, value)
 
 
+@lru_cache(maxsize=1024)
 def _whole(table: str, name: str) -> str:
     """Return the whole name of an option, in lower case; the name itself if it is not short for one option only."""
     more = (*_LISTS, *_WORDS, *_OLD, *LEFT_ALONE) if table == "association" else ()

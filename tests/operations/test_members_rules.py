@@ -47,6 +47,16 @@ def test_a_listed_user_has_the_values_of_the_inventory() -> None:
     assert wanted["users"]["ann"] == WANTED["users"]["ann"]
 
 
+def test_a_member_of_the_sites_accounting_file_has_the_values_of_the_file_and_the_accounts_of_the_groups() -> None:
+    own = {
+        "default_account": "fish",
+        "accounts": {"fish": {}, "red": {"MaxJobs": 1}},
+        "partitions": {"red": {"big": {}}},
+    }
+    wanted, _ = with_members({"users": {**WANTED["users"], "bob": own}}, ROSTER, state(["bob"]), now())
+    assert wanted["users"]["bob"] == {**own, "accounts": {**own["accounts"], "all": {}}}
+
+
 def test_a_user_who_left_the_group_is_no_longer_wanted() -> None:
     wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now(bob="red", eve="red"))
     assert "eve" not in wanted["users"]
