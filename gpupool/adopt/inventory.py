@@ -102,9 +102,7 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     further += [dump.name] if dump else []
     used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]
-    return Adopted(
-        draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found, names, proof
-    )
+    return Adopted(draft, conf, _all(draft, own), used, others, folder.troubles, loaded, found, names, proof)
 
 
 def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:

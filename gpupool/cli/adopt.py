@@ -162,8 +162,9 @@ def _document(result: "Adopted", verdict: "Verdict | None") -> AdoptDocument:
     from gpupool.adopt.causes import WHY, spelt
 
     found = verdict.differences if verdict else ()
+    accounting = result.accounting.differ if result.accounting else []
     return AdoptDocument(
-        ok=verdict is not None and not found and not verdict.refused,
+        ok=verdict is not None and not found and not verdict.refused and not accounting,
         read=result.read,
         not_read=result.others,
         written=[*result.files],
@@ -188,6 +189,7 @@ def _document(result: "Adopted", verdict: "Verdict | None") -> AdoptDocument:
             )
             for one in found
         ],
+        accounting=accounting,
     )
 
 

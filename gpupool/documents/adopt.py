@@ -34,7 +34,7 @@ class AdoptDocument(TypedDict):
     """The inventory of a running cluster's files, and its differences from them."""
 
     ok: bool
-    """Whether `check` accepts the inventory and no value differs."""
+    """Whether `check` accepts the inventory, and no value and no entity of slurmdbd differs."""
     read: list[str]
     """The files that were read, relative to the folder of `--files`."""
     not_read: list[str]
@@ -55,3 +55,5 @@ class AdoptDocument(TypedDict):
     """Why slurmctld does not start with the inventory's files; null if it does, or was not asked."""
     differences: list[DifferenceEntry]
     """All values that would change."""
+    accounting: list[str]
+    """The entities of a dump of sacctmgr that would differ in slurmdbd; empty without a dump."""
