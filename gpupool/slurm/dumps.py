@@ -64,7 +64,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Trouble:
-    """What is wrong with a line, counted from 1."""
+    """A wrong line, counted from 1, and the reason."""
 
     line: int
     message: str

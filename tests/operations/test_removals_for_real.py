@@ -193,7 +193,7 @@ def test_packages_of_slurm_are_not_exchanged_for_those_of_another_source(
     subprocess.run([*node.dpkg, "-i", *files], check=True, capture_output=True)
     own = sorted(slurm.names(distribution("trixie"), source, ["slurm commands"]))
     found = node.installation(*own)
-    assert found.removed or found.untried, "apt also refuses by itself"
+    assert found.removed or found.untried, "apt also refuses alone"
     assert set(found.removed) <= set(slurm.others(distribution("trixie"), source))
     assert node.get(*own).returncode == 1
     assert set(there) <= node.installed()

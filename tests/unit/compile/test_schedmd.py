@@ -14,7 +14,7 @@ from gpupool.compile.system.packages import base_for, slurm_for
 FOLDER = Path(__file__).parent / "schedmd"
 
 
-def test_nodes_of_three_distributions_have_schedmds_packages_of_their_own_repository() -> None:
+def test_nodes_of_three_distributions_have_schedmds_packages_from_their_repository() -> None:
     cluster = load(FOLDER)
     found = {
         name: {
