@@ -1,6 +1,6 @@
 """The site's file `slurm/accounting.cfg`: accounts, users and QoS in the notation of `sacctmgr dump`, beside the words.
 
-What the file says goes to slurmdbd with what the words say. Of an account, user or QoS that both name, the file adds
+Both go to slurmdbd together. Of an account, user or QoS that both name, the file adds
 values that the words do not set, and may repeat the others. slurmdbd's own user root is left alone.
 """
 
@@ -22,25 +22,25 @@ _NO_LIMITS = ("DefaultAccount", "Partition", "AdminLevel", "Coordinator")
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")
 
 
-def with_file(cluster: Cluster, words: dict[str, Any]) -> dict[str, Any]:
+def with_file(cluster: Cluster, stated: dict[str, Any]) -> dict[str, Any]:
     """Return the entities of the words with those of the file; BadInventoryError if they do not agree."""
-    both, wrong = _both(cluster, words)
+    both, wrong = _both(cluster, stated)
     if wrong:
         raise BadInventoryError(wrong)
     return both
 
 
-def disagreements(cluster: Cluster, words: dict[str, Any]) -> list[Located]:
+def disagreements(cluster: Cluster, stated: dict[str, Any]) -> list[Located]:
     """Return what is wrong in the file, beside the entities of the words; the place is `slurm/accounting.cfg`."""
-    return _both(cluster, words)[1]
+    return _both(cluster, stated)[1]
 
 
-def _both(cluster: Cluster, words: dict[str, Any]) -> tuple[dict[str, Any], list[Located]]:
+def _both(cluster: Cluster, stated: dict[str, Any]) -> tuple[dict[str, Any], list[Located]]:
     found = entries(cluster.attached)
     if not found:
-        return words, []
-    parentless = {name for name, account in cluster.accounts.items() if account.entry.parent is None}
-    both = _Both(copy.deepcopy(words), cluster.slurm.exact_accounting, parentless)
+        return stated, []
+    parentless = {name for name, account in cluster.accounts.items() if account.parent == "root"}
+    both = _Both(copy.deepcopy(stated), cluster.slurm.exact_accounting, parentless)
     for entry in found:
         both.add(entry)
     both.end()
@@ -52,7 +52,7 @@ def _both(cluster: Cluster, words: dict[str, Any]) -> tuple[dict[str, Any], list
 class _Both:
     """The entities of words and file together, and what is wrong: line, message and hint.
 
-    `parentless`: the accounts of the words that name no account above them.
+    `parentless`: the accounts of the words that are below root, where accounts are without `parent`.
     """
 
     wanted: dict[str, Any]
