@@ -62,11 +62,12 @@ def _of_accounting(inventory: Path, cluster: "Cluster | None") -> list[Located]:
     if cluster is None:
         return []
     from gpupool.cluster.accounting_file import FILE
-    from gpupool.compile.slurm.accounting import of_words
-    from gpupool.compile.slurm.site_accounting import disagreements
 
     if FILE not in cluster.attached:
         return []
+    from gpupool.compile.slurm.accounting import of_words
+    from gpupool.compile.slurm.site_accounting import disagreements
+
     found = disagreements(cluster, of_words(cluster))
     return [replace(each, place=replace(each.place, file=str(inventory / each.place.file))) for each in found]
 

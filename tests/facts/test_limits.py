@@ -75,7 +75,7 @@ def test_rows_become_entities() -> None:
     qos = ["Q", "owner", *("gres/gpu=5" if field == "MaxTRESPU" else "" for field in QOS_FIELDS)]
     lab = ["A", "gp", "lab", "", "", "root", *("" for _ in ASSOC_FIELDS)]
     ada = ["A", "gp", "lab", "ada", "", "", *("owner" if field == "QOS" else "" for field in ASSOC_FIELDS)]
-    partition = ["A", "gp", "lab", "ada", "short", "", *("" for _ in ASSOC_FIELDS)]
+    partition = ["A", "gp", "lab", "ada", "short", "", *("3" if field == "MaxJobs" else "" for field in ASSOC_FIELDS)]
     rows = [["C", "gp"], ["T", "gres", "gpu"], ["T", "cpu", ""], qos, lab, ada, partition, ["U", "ada", "lab", "None"]]
     rows += [["K", "lab", "ada,ada"], ["O", "far"], ["R", ""], ["J", "lab", "ada", "owner"], ["P", "owner"]]
     state = together(rows)
@@ -87,7 +87,9 @@ def test_rows_become_entities() -> None:
     assert state.entities["users"]["ada"]["default_account"] == "lab"
     assert list(state.entities["users"]["ada"]["accounts"]) == ["lab"]
     assert state.entities["users"]["ada"]["accounts"]["lab"]["QOS"] == ["owner"]
-    assert state.entities["users"]["ada"]["partitions"] == [["lab", "short"]]
+    partitions = state.entities["users"]["ada"]["partitions"]
+    assert {account: [*inside] for account, inside in partitions.items()} == {"lab": ["short"]}
+    assert partitions["lab"]["short"]["MaxJobs"] == 3
     assert state.entities["accounts"]["lab"]["coordinators"] == ["ada"]
     assert state.entities["elsewhere"] == ["far"]
     assert state.entities["jobs"] == [["lab", "ada", "owner"]]

@@ -157,7 +157,7 @@ def test_the_schema_is_printed(gpupool: Callable[..., Any]) -> None:
     ("line", "message"),
     [
         (("--json", "render"), "--json render: there is no command 'render' with --json; there are check, explain"),
-        (("--json", "plan", "--rehearsal"), "--rehearsal and --json cannot be combined"),
+        (("--json", "plan", "--rehearsal"), "--rehearsal, --labs and --json cannot be combined"),
     ],
 )
 def test_a_schema_that_does_not_exist_is_refused(

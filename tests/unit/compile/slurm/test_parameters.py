@@ -99,7 +99,7 @@ def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_differe
     clean = normal(wanted)
     assert clean["accounts"]["red"]["GrpTRESRunMins"] == {"cpu": 100}
     now = {"elsewhere": [], "partitions": [], "jobs": [], **clean, "cluster": [clean["cluster"]]}
-    now["users"] = {name: {**user, "partitions": []} for name, user in clean["users"].items()}
+    now["users"] = {name: {**user, "partitions": {}} for name, user in clean["users"].items()}
     assert difference(now, clean) == []
     before = {**now, "accounts": {**now["accounts"], "red": {**now["accounts"]["red"], "MaxJobs": 9}}}
     (step,) = difference(before, clean)
