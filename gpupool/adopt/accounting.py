@@ -12,7 +12,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities, of_words
 from gpupool.compile.slurm.sacctmgr import entry_line
 from gpupool.compile.slurm.site_accounting import disagreements
-from gpupool.facts.accounting import empty
+from gpupool.facts.accounting import empty, new_user
 from gpupool.operations.accounting import difference, normal
 from gpupool.operations.accounting.steps import properties
 from gpupool.slurm.dumps import Entry, read
@@ -58,10 +58,10 @@ def dump_of(folder: Folder, cluster: str) -> Dump | None:
 
 def agreeing(dump: Dump, cluster: Cluster, folder: Folder) -> Dump:
     """Return the dump without the lines that do not agree with the inventory; they become complaints."""
+    stated = of_words(cluster)
     while True:
-        words = of_words(cluster)
         numbers = dict(_numbered(dump))
-        wrong = disagreements(replace(cluster, attached={**cluster.attached, FILE: dump.text}), words)
+        wrong = disagreements(replace(cluster, attached={**cluster.attached, FILE: dump.text}), stated)
         gone = {numbers[each.place.line].line: each.complaint for each in wrong if each.place.line in numbers}
         if not gone:
             return dump
@@ -73,11 +73,11 @@ def agreeing(dump: Dump, cluster: Cluster, folder: Folder) -> Dump:
 def prove(dump: Dump, cluster: Cluster) -> Proof:
     """Return what an apply would change in a slurmdbd that has what the dump says."""
     now = _now(dump.entries, cluster.name)
-    wanted = entities(replace(cluster, attached={**cluster.attached, FILE: dump.text}))
+    wanted = normal(entities(replace(cluster, attached={**cluster.attached, FILE: dump.text})))
     has_qos = any(entry.kind == "qos" for entry in dump.entries)
-    items = properties(difference(now, normal(wanted)))
-    differ = [item for item in items if has_qos or not item.startswith("QoS ")]
-    return Proof(len(dump.entries), differ, has_qos)
+    if not has_qos:
+        now["qos"] = wanted["qos"]
+    return Proof(len(dump.entries), list(properties(difference(now, wanted))), has_qos)
 
 
 def _candidates(folder: Folder) -> list[str]:
@@ -128,8 +128,7 @@ def _now(entries: Iterable[Entry], cluster: str) -> dict[str, Any]:
             fields = _fields(ASSOC_FIELDS, entry.fields)
             now["accounts"][entry.name] = {"parent": entry.parent, **fields, "coordinators": []}
         else:
-            new = {"default_account": entry.parent, "accounts": {}, "AdminLevel": "None", "partitions": {}}
-            user = now["users"].setdefault(entry.name, new)
+            user = now["users"].setdefault(entry.name, new_user() | {"default_account": entry.parent})
             user["default_account"] = entry.fields.get("DefaultAccount", user["default_account"])
             user["AdminLevel"] = entry.fields.get("AdminLevel", user["AdminLevel"])
             place = str(entry.fields.get("Partition", ""))

@@ -80,24 +80,24 @@ def _ask(nodes: Nodes, controller: str, *paths: str) -> list[list[str]]:
 
 
 def _keep(running: Running, rows: list[list[str]], into: Path) -> None:
-    for kind, *words in rows:
-        value = words[0] if words else ""
-        if kind == "file" and len(words) == 2:
-            _write(into / _place(value, running.conf), words[1])
-        elif kind == "accounts":
-            _write(into / ACCOUNTS, value)
-        elif kind == "conf":
-            running.conf = value
-        elif kind == "release":
-            running.release = value
-        elif kind == "owner":
-            running.owner = value
-        elif kind == "silent":
-            running.silent.append(value)
-        elif kind == "reservations":
-            running.reservations += _reserved(value)
-        elif kind in ("cut", "gone"):
-            running.not_read.append(value)
+    for row in rows:
+        match row:
+            case ["file", path, data]:
+                _write(into / _place(path, running.conf), data)
+            case ["accounts", data]:
+                _write(into / ACCOUNTS, data)
+            case ["conf", path]:
+                running.conf = path
+            case ["release", version]:
+                running.release = version
+            case ["owner", package]:
+                running.owner = package
+            case ["silent", node]:
+                running.silent.append(node)
+            case ["reservations", shown]:
+                running.reservations += _reserved(shown)
+            case ["cut" | "gone", path]:
+                running.not_read.append(path)
 
 
 def _place(path: str, conf: str) -> PurePosixPath:

@@ -30,7 +30,9 @@ running() { # the value of a variable of the daemon's environment, or of its opt
     tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^SLURM_CONF=//p' | head -n 1
   fi
 }
-conf=$({ running; timeout 20 scontrol show config 2>/dev/null | sed -n 's/^SLURM_CONF *= *//p'
+config=$(timeout 20 scontrol show config 2>/dev/null)
+value() { printf '%s\n' "$config" | sed -n "s/^$1 *= *//p"; }
+conf=$({ running; value SLURM_CONF
   for path in "${daemon%/*/*}/etc/slurm.conf" "${daemon%/*/*}/etc/slurm/slurm.conf" /etc/slurm/slurm.conf \
     /etc/slurm-llnl/slurm.conf /usr/local/etc/slurm.conf; do [ ! -f "$path" ] || echo "$path"; done; } | head -n 1)
 printf 'conf\t%s\n' "$conf"
@@ -46,7 +48,7 @@ for name in slurm.conf gres.conf cgroup.conf topology.conf topology.yaml plugsta
   [ ! -f "${conf%/*}/$name" ] || print "${conf%/*}/$name"
 done
 [ -f "${conf%/*}/slurm.conf" ] || [ -z "$conf" ] || print "$conf"
-cluster=$(timeout 20 scontrol show config 2>/dev/null | sed -n 's/^ClusterName *= *//p')
+cluster=$(value ClusterName)
 if [ -n "$cluster" ]; then
   dump=$(timeout 60 sacctmgr -i dump "$cluster" file=/dev/stdout 2>/dev/null) && printf 'accounts\t%s\n' "$(printf '%s\n' "$dump" | base64 | tr -d '\n')"
   timeout 20 sinfo -h -N -d -o %N 2>/dev/null | sort -u | sed 's/^/silent\t/'

@@ -11,7 +11,7 @@ from gpupool.adopt.meaning import meaning_of_cgroup, places
 from gpupool.adopt.nodes import Names
 from gpupool.adopt.scratch import UNREAD, hosts, of_inventory, of_site
 from gpupool.adopt.slurm_conf import plain
-from gpupool.adopt.values import words
+from gpupool.adopt.values import key_set
 from gpupool.cluster.complaints import Place
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.judge import ADDRESS, HOST, Reading, judge
@@ -22,26 +22,26 @@ from gpupool.wording import counted
 # of scontrol's keys: another key of slurm.conf; what changes with time, or follows from keys that are compared
 _CONF = {"cputot": "cpus", "availablefeatures": "feature"}
 _NOT = {
-    "settings": words("boot_time hash_val next_job_id slurm_conf slurm_version multiple_slurmd"),
-    "cgroup": words(""),
-    "node": words(
+    "settings": key_set("boot_time hash_val next_job_id slurm_conf slurm_version multiple_slurmd"),
+    "cgroup": key_set(""),
+    "node": key_set(
         """lastbusytime boottime slurmdstarttime resumeaftertime cpuload freemem currentwatts avewatts reason allocmem
         alloctres cpualloc owner mcs_label cfgtres cpuefctv activefeatures partitions os version arch"""
     ),
-    "partition": words("totalcpus totalnodes tres nodesets qos"),
+    "partition": key_set("totalcpus totalnodes tres nodesets qos"),
 }
 # keys of slurm.conf that scontrol shows under another name, or only where a node has a value
 _ALSO = {
-    "settings": words("defmempercpu defmempernode maxmempercpu maxmempernode prolog epilog"),
-    "cgroup": words(""),
-    "node": words(
+    "settings": key_set("defmempercpu defmempernode maxmempercpu maxmempernode prolog epilog"),
+    "cgroup": key_set(""),
+    "node": key_set(
         """cpus procs feature features sockets socketsperboard boards corespersocket threadspercore corespeccount
         cpuspeclist memspeclimit port comment extra nodeaddr nodehostname nodename"""
     ),
-    "partition": words("partitionname defmempercpu defmempernode maxmempercpu maxmempernode"),
+    "partition": key_set("partitionname defmempercpu defmempernode maxmempercpu maxmempernode"),
 }
 Lines = Mapping[tuple[str, str, str], Place]
-_ORDERED = words("jobsubmitplugins taskplugin prolog epilog")
+_ORDERED = key_set("jobsubmitplugins taskplugin prolog epilog")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gpupool.adopt.lines import Line, lines
 from gpupool.adopt.nodes import Names
 from gpupool.adopt.partitions import nodes_of
 from gpupool.adopt.slurm_conf import KINDS, SlurmConf
-from gpupool.adopt.values import words
+from gpupool.adopt.values import key_set
 from gpupool.cluster.complaints import Place
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
@@ -20,7 +20,7 @@ from gpupool.slurm.hostlists import expanded
 #: Settings that a scratch slurmctld does not read; gpupool's parser compares them. Each needs another host, slurmdbd,
 #: a key, or a folder of Slurm's plugins. Without accounts, slurmctld 24.11 crashes in half of its starts with
 #: NO_FAIR_TREE of PriorityFlags.
-UNREAD = words(
+UNREAD = key_set(
     """slurmctldhost controlmachine controladdr backupcontroller backupaddr slurmctldaddr authalttypes authaltparameters
     accountingstoragetype accountingstoragetres accountingstoragehost accountingstoragebackuphost
     accountingstorageexternalhost accountingstorageport accountingstorageuser accountingstorageloc

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from gpupool.cluster.complaints import Located
-from gpupool.cluster.load import Loaded, examine, load
+from gpupool.cluster.complaints import BadInventoryError, Located
+from gpupool.cluster.load import Loaded, examine
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
@@ -61,10 +61,12 @@ class Step:
 def steps(inventory: Path) -> tuple[Cluster, list[Step]]:
     """Return the cluster and the step of each group, in the order of `slurm.left`.
 
-    InventoryError if `check` refuses the inventory as it is.
+    BadInventoryError if `check` refuses the inventory as it is.
     """
-    cluster = load(inventory)
-    data = examine(inventory).data
+    loaded = examine(inventory)
+    cluster, data = loaded.cluster, loaded.data
+    if cluster is None:
+        raise BadInventoryError(loaded.errors)
     now = _texts(cluster)
     left = data.get("slurm", {}).get("left", ())
     with tempfile.TemporaryDirectory(prefix="gpupool-steps-") as folder:

@@ -37,8 +37,8 @@ def options(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text, which has blanks between them."""
+def key_set(text: str) -> frozenset[str]:
+    """Return the keys in a text, which has blanks between them."""
     return frozenset(text.split())
 
 

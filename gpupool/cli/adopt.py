@@ -104,12 +104,13 @@ def command(
         _adopt(folder, files, slurm or DEFAULT, judge, as_json)
         return
     from gpupool.adopt.controller import copy_from
+    from gpupool.facts.slurm_packages import release_of
 
     assert controller is not None
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         running = copy_from(controller, Path(place))
         _say_running(controller, running, stderr if as_json else stdout)
-        _adopt(folder, Path(place), slurm or release(running.release), judge, as_json)
+        _adopt(folder, Path(place), slurm or release_of(running.release) or DEFAULT, judge, as_json)
 
 
 def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) -> None:
@@ -130,11 +131,6 @@ def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) ->
         raise SystemExit(2)
     if verdict.differences or verdict.refused or (result.accounting and result.accounting.differ):
         raise SystemExit(3)
-
-
-def release(version: str) -> str:
-    """Return the release of a version such as 24.11.5; it may be unknown to gpupool."""
-    return ".".join(version.split(".")[:2]) or DEFAULT
 
 
 def _say_running(controller: str, running: "Running", screen: Screen) -> None:

@@ -17,10 +17,10 @@ def show(inventory: Path) -> None:
     """Print the step of each group of `slurm.left`, then the roles that are not managed."""
     from gpupool.adopt.steps import steps
 
-    cluster, found = steps(inventory)
-    for step in found:
+    cluster, next_steps = steps(inventory)
+    for step in next_steps:
         _show(step)
-    if found:
+    if next_steps:
         stdout.print(
             "\nTo take a step, remove its group from slurm.left and the keys that go with it; then `gpupool plan`."
         )

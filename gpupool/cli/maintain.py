@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpupool.upkeep.prepare import Prepared
     from gpupool.upkeep.waves import MaintenanceOptions
 
-_SCOPES = ("security", "all")
+_SCOPES: "tuple[Scope, ...]" = ("security", "all")
 
 Nodes = Annotated[
     str,
@@ -134,9 +134,11 @@ def _seconds(wait: str | None) -> float | None:
 
 
 def _scope(packages: str | None) -> "Scope | None":
-    if packages not in (None, *_SCOPES):
-        raise UsageError(f"--packages {packages}: write security or all")
-    return packages  # type: ignore[return-value]
+    if packages is None:
+        return None
+    if packages not in _SCOPES:
+        raise UsageError(f"--packages {packages}: write {' or '.join(_SCOPES)}")
+    return _SCOPES[_SCOPES.index(packages)]
 
 
 def _show_before(ready: "Prepared", options: "MaintenanceOptions") -> None:

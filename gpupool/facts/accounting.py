@@ -96,7 +96,7 @@ def together(rows: list[list[str]]) -> AccountingState:
         elif kind in _ASSOCIATION:
             continue
         elif kind == "U" and len(row) == 3:
-            user = entities["users"].setdefault(row[0], _user())
+            user = entities["users"].setdefault(row[0], new_user())
             user["default_account"] = row[1] or None
             user["AdminLevel"] = parse("AdminLevel", row[2])
         elif kind == "K" and len(row) == 2:
@@ -136,13 +136,14 @@ def _association(entities: dict[str, Any], row: list[str]) -> None:
     if not user:
         entities["accounts"][account] = {"parent": parent, **_fields(ASSOC_FIELDS, row[5:])}
     elif partition:
-        inside = entities["users"].setdefault(user, _user())["partitions"].setdefault(account, {})
+        inside = entities["users"].setdefault(user, new_user())["partitions"].setdefault(account, {})
         inside[partition] = _fields(ASSOC_FIELDS, row[5:])
     else:
-        entities["users"].setdefault(user, _user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
+        entities["users"].setdefault(user, new_user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
 
 
-def _user() -> dict[str, Any]:
+def new_user() -> dict[str, Any]:
+    """Return a user without associations, in the form of the fact."""
     return {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": {}}
 
 

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,13 +10,12 @@ from gpupool.errors import TwinError
 from gpupool.rehearsal.twin import container, image
 from gpupool.rehearsal.twin.differences.table import Place
 from gpupool.shell import shell_file, values
+from gpupool.slurm.records import pairs
 from gpupool.slurm.releases import Known
 from gpupool.testbed import docker, dockerd
 
 #: The host name and the address of the scratch slurmctld, which SlurmctldHost must name (RFC 5737).
 HOST, ADDRESS = "judge", "192.0.2.1"
-# ` KEY=` begins another pair of a line; a value may have blanks
-_PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:]*)=")
 _SECONDS = 300.0
 
 
@@ -96,15 +95,8 @@ def _settings(text: str) -> dict[str, str]:
 
 
 def _lines(text: str, head: str) -> dict[str, dict[str, str]]:
-    found = (dict(_pairs(line)) for line in text.splitlines())
+    found = [{key.lower(): _bare(value) for key, value in pairs(line).items()} for line in text.splitlines()]
     return {of[head]: of for of in found if head in of}
-
-
-def _pairs(line: str) -> Iterator[tuple[str, str]]:
-    matches = [*_PAIR.finditer(line)]
-    for number, match in enumerate(matches, 1):
-        end = matches[number].start() if number < len(matches) else len(line)
-        yield match[1].lower(), _bare(line[match.end() : end])
 
 
 def _bare(value: str) -> str:

@@ -1,7 +1,11 @@
 """The associations of a user in slurmdbd: one of an account, and one of each partition of an account."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+#: Names in slurmdbd; sacctmgr converts names to lower case, so others would never be equal.
+NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")
 
 
 def associations(user: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -38,7 +38,7 @@ def read(answer: str | bytes, head: str, free: FreeText) -> list[dict[str, str]]
 
 
 def pairs(line: str) -> dict[str, str]:
-    """Return the keys and values of a line of slurm.conf; a value extends, with its blanks, to the next key."""
+    """Return the keys and values of a line without free text; a value extends, with its blanks, to the next key."""
     return _words(line, {}, to_the_end=False)
 
 

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, effective_limits, most_by_qos, usable_qos, words
+from gpupool.cluster.resolve.least import (
+    MOST,
+    RESOURCES,
+    amounts_of,
+    effective_limits,
+    in_units,
+    most_by_qos,
+    usable_qos,
+)
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Limits
 
@@ -27,22 +35,22 @@ def ensure_minimums_can_be_met(site: Site) -> Iterator[Complaint]:
         least, pool = limits.per_job_least, site.pool(nodes)
         here = (*path, "per_job_least")
         for key, value in amounts_of(least):
-            amount = words(key, value)
+            amount = in_units(key, value)
             if pool and value > pool[key]:
-                there = f"there {'is' if key == 'mem' else 'are'} {words(key, pool[key])}"
+                there = f"there {'is' if key == 'mem' else 'are'} {in_units(key, pool[key])}"
                 yield Complaint((*here, key), f"is {amount}, but {there}: no job could ever run")
             for kind in MOST:
                 most = getattr(getattr(limits, kind), key)
                 if most is not None and value > most:
-                    above = f"above {kind}.{key}, which is {words(key, most)}"
+                    above = f"above {kind}.{key}, which is {in_units(key, most)}"
                     yield Complaint((*here, key), f"is {amount}, {above}: no job could run")
     for path, partition in site.partitions():
         for key, value in amounts_of(effective_limits(partition).per_job_least):
             if mosts := list(most_by_qos(site, partition, key)):
                 name, most = max(mosts, key=lambda named: named[1])
                 if len(mosts) == len(usable_qos(site, partition)) and value > most:
-                    allowed = f"no QoS that may be used here allows more than {words(key, most)} ({name})"
-                    message = f"is {words(key, value)}, but {allowed}"
+                    allowed = f"no QoS that may be used here allows more than {in_units(key, most)} ({name})"
+                    message = f"is {in_units(key, value)}, but {allowed}"
                     yield Complaint((*path, "limits", "per_job_least", key), message, "lower it: no job could run")
 
 
@@ -53,7 +61,7 @@ def ensure_minimums_of_qos_are_kept(site: Site) -> Iterator[Complaint]:
         for name in usable_qos(site, partition):
             for key, amount in amounts_of(site.inventory.qos[name].limits.per_job_least):
                 if key in here and here[key] < amount:
-                    own, of_qos = words(key, here[key]), words(key, amount)
+                    own, of_qos = in_units(key, here[key]), in_units(key, amount)
                     message = f"{own} replaces the {of_qos} of QoS {name}, so its jobs here could request less"
                     yield Complaint((*path, "limits", "per_job_least", key), message, f"set {of_qos}, or remove it")
 

@@ -25,7 +25,7 @@ def amounts_of(amounts: Amounts) -> Iterator[tuple[str, int]]:
             yield key, value
 
 
-def words(key: str, value: int) -> str:
+def in_units(key: str, value: int) -> str:
     """Return an amount of a resource as an inventory has it: memory with its unit."""
     return format_size(value) if key == "mem" else f"{value}"
 

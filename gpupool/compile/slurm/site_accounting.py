@@ -1,17 +1,17 @@
 """The site's file `slurm/accounting.cfg`: accounts, users and QoS in the notation of `sacctmgr dump`, beside the words.
 
-Both go to slurmdbd together. Of an account, user or QoS that both name, the file adds
-values that the words do not set, and may repeat the others. slurmdbd's own user root is left alone.
+Both go to slurmdbd together. Of an account, user or QoS that both name, the file adds values that the words do not set,
+and may repeat the others. slurmdbd's own user root is left alone.
 """
 
 import copy
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpupool.cluster.accounting_file import FILE, entries
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place
 from gpupool.cluster.model import Cluster
+from gpupool.slurm.associations import NAME
 from gpupool.slurm.dumps import Entry
 from gpupool.slurm.keys.limits import Value, parse
 
@@ -19,7 +19,6 @@ CODE = "accounting-file-agrees"
 # Fields that `compile.slurm.accounting` calls otherwise than sacctmgr.
 _OURS = {"QOS": "qos", "DefaultQOS": "default_qos"}
 _NO_LIMITS = ("DefaultAccount", "Partition", "AdminLevel", "Coordinator")
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")
 
 
 def with_file(cluster: Cluster, stated: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +69,7 @@ class _Both:
             return
         place = str(entry.fields.get("Partition", ""))
         key = (entry.kind, entry.name, *((entry.parent, place) if entry.kind == "user" else ()))
-        if entry.kind != "cluster" and not _NAME.fullmatch(entry.name):
+        if entry.kind != "cluster" and not NAME.fullmatch(entry.name):
             self._say(entry, f"{entry.name!r} is not in lower case, as slurmdbd has names", "write it so")
         elif key in self._seen or (entry.kind == "cluster" and "root" in self.wanted):
             self._say(entry, f"{entry.kind} {entry.name} has two lines", "keep one")

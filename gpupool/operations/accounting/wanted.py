@@ -1,13 +1,11 @@
 """Check and normalize the wanted entities of slurmdbd, so that they can be compared."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpupool.slurm.associations import associations, named
+from gpupool.slurm.associations import NAME, associations, named
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
 
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr converts names to lower case: others would never be equal
 _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 
 
@@ -84,9 +82,9 @@ def _fields(of: str, given: Mapping[str, Any], known: tuple[str, ...], exact: bo
 def _check_names(wanted: Mapping[str, Any], exact: bool) -> None:
     for kind in ("qos", "accounts", "users"):
         for name in wanted.get(kind, {}):
-            if not _NAME.fullmatch(name) or (name == "root" and kind != "qos"):
+            if not NAME.fullmatch(name) or (name == "root" and kind != "qos"):
                 raise ValueError(f"{kind}: {name!r} cannot be managed (names must be lower case, and not root)")
-    if not _NAME.fullmatch(wanted["cluster"]):
+    if not NAME.fullmatch(wanted["cluster"]):
         raise ValueError(f"{wanted['cluster']!r}: a cluster name must be lower case")
     accounts, users = wanted.get("accounts", {}), wanted.get("users", {})
     for name, given in accounts.items():
