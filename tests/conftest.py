@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import all_ran
+import full
 import pytest
 import times
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,16 @@ def _no_testbeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Hide the testbeds of this machine: commands would act on them."""
     if request.path.relative_to(Path(__file__).parent).parts[0] in _WITHOUT_CONTAINERS:
         monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/none")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `script/test`."""
+    parser.addoption("--sample", action="store_true", help="leave out the tests of tests/full.txt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that run in `script/test --full` only."""
+    full.leave_out(config, items)
 
 
 def pytest_configure(config: pytest.Config) -> None:

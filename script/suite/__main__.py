@@ -1,4 +1,4 @@
-"""`script/test`: run layers of tests, all of them unless some are named."""
+"""`script/test`: run layers of tests: those that are named, or all but the long ones, or with `--full` all of them."""
 
 import argparse
 import json
@@ -30,7 +30,8 @@ def main() -> int:
         return 0
     if asked.full:
         os.environ[FULL] = "1"
-    layers = [layer for layer in LAYERS if layer.name in (asked.layers or [known.name for known in LAYERS])]
+    default = [layer.name for layer in LAYERS if asked.full or not layer.long]
+    layers = [layer for layer in LAYERS if layer.name in (asked.layers or default)]
     if asked.changed:
         layers, message = changed.only(layers, asked.since)
         say(message)
@@ -115,6 +116,8 @@ def _run(layers: Sequence[Layer]) -> int:
         return 1
     leftovers.remove_run(temporary)
     say(f"all is well: {' '.join(works)} in {run.seconds:.0f} s")
+    if not os.environ.get(FULL):
+        say("left out: the tests of tests/full.txt and what is marked full.only; script/test --full runs them, too")
     return 0
 
 

@@ -12,7 +12,7 @@ class Layer:
     """One layer. `commands` run one after the other; `cores` is their load, as measured on two cores.
 
     `needs` are names of preparations. `tests` are the folders whose files may be selected individually; a layer without
-    them runs completely or not at all.
+    them runs completely or not at all. A `long` layer runs if it is named, or with `--full`.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Layer:
     cores: float
     needs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    long: bool = False
 
     @property
     def docker(self) -> bool:
@@ -28,14 +29,14 @@ class Layer:
 
 
 def _pytest(*arguments: str) -> tuple[str, ...]:
-    return ("pytest", *arguments)
+    return ("pytest", "--sample", *arguments)
 
 
 _FAULTS, _SKYNET = "tests/rehearsal/test_faults.py", "tests/rehearsal/test_skynet.py"
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", _FAULTS, "--ignore", _SKYNET)
 # the files in the order of collection: the longest first, even if it has few tests
 _BY_FILE = ("--dist", "loadscope", "--no-loadscope-reorder")
-_TESTBEDS = ("-n", "2", *_BY_FILE)
+_TESTBEDS = ("-n", "1", *_BY_FILE)
 _GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skynet.py")
 
 #: In the order in which they are reported.
@@ -59,12 +60,12 @@ LAYERS = (
     ),
     # these tests mostly wait for the effect of a fault
     Layer("faults", (_pytest("-n", str(WORKERS), "--dist", "worksteal", _FAULTS),), 0.6, ("docker", "twin-24.11")),
-    Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11")),
-    # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm
+    Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11"), long=True),
+    # SkyNet's guide is typed on the testbed that this layer deploys; a second worker would deploy another
     Layer("testbed", (_pytest(*_TESTBEDS, "tests/testbed", "tests/guides/test_skynet.py"),), 0.9, ("docker",)),
     # a cluster for each file, three at a time
     Layer("day2", (_pytest("-n", "3", *_BY_FILE, "tests/day2"),), 1, ("docker", "twin-24.11")),
-    Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
+    Layer("driver", (_pytest("tests/driver"),), 1, ("docker",), long=True),
     # a worker for each cluster: its tests mostly wait for Slurm
     Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),

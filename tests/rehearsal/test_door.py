@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 from inventories import SMALL, changed
+from rehearsing import RELEASES
 
 from gpupool.compile.slurm.priority import step_down
 from gpupool.rehearsal.twin import Ask, Refusal, Twin
-from gpupool.slurm.releases import TESTED
 
 CHANGES = (
     ("{default: true}", "{default: true}\n  short: {}\n  long: {}"),
@@ -16,7 +16,7 @@ CHANGES = (
 )
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("door"), *CHANGES), version=request.param) as twin:
         yield twin

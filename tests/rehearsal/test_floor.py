@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 from inventories import SMALL, changed
 from pace import until
+from rehearsing import RELEASES
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm import arbiter
 from gpupool.compile.slurm.floor import memory
 from gpupool.rehearsal.twin import Ask, Refusal, Twin, compiled, of_version
-from gpupool.slurm.releases import TESTED, Tested
+from gpupool.slurm.releases import Tested
 
 NO_RULE = """
 function slurm_job_submit() return slurm.SUCCESS end
@@ -37,13 +38,13 @@ def _cluster(folder: pytest.TempPathFactory, version: Tested) -> Cluster:
     return of_version(changed(SMALL, folder.mktemp("floor"), *CHANGES), version)
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(_cluster(tmp_path_factory, request.param), version=request.param) as twin:
         yield twin
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def open_door(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     """A twin whose submit plugin refuses nothing, and without the guard."""
     cluster = _cluster(tmp_path_factory, request.param)

@@ -6,12 +6,12 @@ import pytest
 from hostlists import each
 from inventories import SMALL, changed
 from pace import until
+from rehearsing import RELEASES
 
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.rehearsal.twin import Twin
 from gpupool.slurm.hostlists import expand, fold
-from gpupool.slurm.releases import TESTED
 
 CONF = "/etc/slurm/slurm.conf"
 _NODE = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}\n'
@@ -27,7 +27,7 @@ _SHOWN = {"NodeName", "NodeHostName", "NodeAddr", "Port", "CPUTot", "CPUEfctv", 
 _LIMITS = "Account,User,ParentName,GrpTRES,GrpTRESMins,GrpJobs,GrpWall,MaxTRES,MaxWall,MaxSubmit,QOS,DefaultQOS"
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     """A cluster whose nodes are all alike, except one in the middle."""
     rows = [_NODE.replace("gpu-[1-2]", name).replace("10.90.2.[1-2]", at) for name, at in _NAMES.items()]

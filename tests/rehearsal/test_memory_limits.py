@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from inventories import SMALL, changed
 from pace import until
+from rehearsing import RELEASES
 
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin
-from gpupool.slurm.releases import TESTED
 
 LIMIT = "{mem: 100G}"  # a node has 512G
 ACCOUNTS = f"""contributed_gpus: 3, limits: {{group: {LIMIT}}}}}
@@ -45,7 +45,7 @@ PLACES = {
 }
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("memory"), *CHANGES), version=request.param) as twin:
         yield twin

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from inventories import SMALL, changed
 from pace import until
+from rehearsing import RELEASES
 
 from gpupool.rehearsal.twin import Ask, Refusal, Twin
-from gpupool.slurm.releases import TESTED
 
 SAID = (
     ("gid: 5001", "gid: 5001, limits: {group_minutes: {gpu: 100000}, per_user_minutes: {cpu: 5000}}"),
@@ -20,7 +20,7 @@ SAID = (
 )
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     folder = tmp_path_factory.mktemp("minutes")
     with Twin.start(changed(SMALL, folder, *SAID), version=request.param) as twin:

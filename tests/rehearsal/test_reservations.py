@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 import pytest
 from inventories import SMALL, changed
 from pace import until
+from rehearsing import RELEASES
 
 from gpupool.compile.slurm.reservations import reservations
 from gpupool.facts.reservations import ReservationsState, ask_text, read
 from gpupool.operations.reservations import Difference, difference
 from gpupool.rehearsal.twin import HOLD, Ask, Twin
-from gpupool.slurm.releases import TESTED
 from gpupool.wanted import Reservation
 
 SAID = (
@@ -33,7 +33,7 @@ SAID = (
 )
 
 
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=RELEASES)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("reserved"), *SAID), version=request.param) as twin:
         yield twin

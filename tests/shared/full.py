@@ -1,8 +1,37 @@
-"""Long forms of tests: `script/test --full` runs them, and the suite of each day runs a sample of them."""
+"""Tests that only `script/test --full` runs: by the mark `only`, or by a line of `tests/full.txt`.
+
+A line is a folder, a file or a test, as pytest is given them. A run that is given tests by name, without `--sample`,
+runs all of them.
+"""
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from suite.layers import FULL
 
+LIST = Path(__file__).parents[1] / "full.txt"
+
 only = pytest.mark.skipif(not os.environ.get(FULL), reason="only in script/test --full")
+
+
+def listed() -> list[str]:
+    """Return the lines of the list, without comments."""
+    lines = (line.partition("#")[0].strip() for line in LIST.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def is_listed(test: str, lines: Sequence[str]) -> bool:
+    """Return whether a line names this test, all its parameters, its file or its folder."""
+    return any(test == line or test.startswith((f"{line}::", f"{line}[", f"{line}/")) for line in lines)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Remove the listed tests from a run with `--sample`, unless the long forms of tests run."""
+    if not config.getoption("sample") or os.environ.get(FULL):
+        return
+    lines = listed()
+    left_out = [item for item in items if is_listed(item.nodeid, lines)]
+    items[:] = [item for item in items if item not in set(left_out)]
+    config.hook.pytest_deselected(items=left_out)

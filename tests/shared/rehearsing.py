@@ -4,15 +4,20 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
+import full
+import pytest
+
 from gpupool.cluster.load import load
 from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import Rehearsal, rehearse
 from gpupool.rehearsal.scenarios.promises import promises
 from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
-from gpupool.slurm.releases import Tested
+from gpupool.slurm.releases import DEFAULT, TESTED, Tested
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 Fault = Callable[[Compiled], Compiled]
+#: Parameters of tests and fixtures: the default release of Slurm, and in the long form the other tested ones.
+RELEASES = [pytest.param(release, marks=() if release == DEFAULT else full.only) for release in TESTED]
 
 
 def tried(
