@@ -66,7 +66,7 @@ def stop_waiting() -> None:
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
     """Return the last line of docker's standard error, without docker's prefixes."""
-    hints = ("See '", "Run 'docker ", "Usage:")
+    hints = ("See '", "Run 'docker ", "Usage:", "exit status ")
     lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(hints)]
     message = lines[-1] if lines else f"exit {done.returncode}"
     for prefix in ("docker: ", "Error response from daemon: ", "Error: "):

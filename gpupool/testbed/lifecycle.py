@@ -15,6 +15,7 @@ from gpupool.testbed.spec import ANCHOR, LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.state import State
 
 Tell = Callable[[str], None]
+ENDPOINT_CHECKS = 10  # one each second
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,21 @@ def down(testbed: str) -> tuple[str, ...]:
             raise TestbedError(f"docker did not remove {', '.join(left)}: try again")
         networks, volumes = docker.labelled("network", label), docker.labelled("volume", label)
         for name in networks:
-            docker.run(["network", "rm", name])
+            _remove_network(name)
         for name in volumes:
             docker.run(["volume", "rm", "--force", name])
         kept.forget(testbed)
         return (*boxes, *networks, *volumes)
+
+
+def _remove_network(name: str) -> None:
+    """Remove a network. A loaded dockerd may count endpoints of removed containers: for a moment, or until its restart."""
+    for _ in range(ENDPOINT_CHECKS):
+        done = docker.attempt(["network", "rm", name])
+        if done.returncode == 0:
+            return
+        time.sleep(1)
+    raise TestbedError(f"docker did not remove the network {name}: {docker.reason(done)}. A restart of docker helps")
 
 
 def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[str, Order]) -> State:

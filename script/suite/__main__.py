@@ -1,4 +1,4 @@
-"""`script/test`: run layers of tests: those that are named, or all but the long ones, or with `--full` all of them."""
+"""`script/test`: run the named layers of tests, or all but the long ones, or with `--full` all of them."""
 
 import argparse
 import json
@@ -117,7 +117,7 @@ def _run(layers: Sequence[Layer]) -> int:
     leftovers.remove_run(temporary)
     say(f"all is well: {' '.join(works)} in {run.seconds:.0f} s")
     if not os.environ.get(FULL):
-        say("left out: the tests of tests/full.txt and what is marked full.only; script/test --full runs them, too")
+        say("left out: the long layers, tests/full.txt, and tests with the mark full.only; script/test --full runs all")
     return 0
 
 

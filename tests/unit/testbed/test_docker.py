@@ -13,7 +13,7 @@ import pytest
 from pace import until
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import docker, dockerd, host, image, network, recipe
+from gpupool.testbed import docker, dockerd, host, image, lifecycle, network, recipe
 from gpupool.testbed.spec import Spec
 
 SPEC = Spec("twin", "10.66.0.0/16", "example.org")
@@ -69,6 +69,10 @@ def test_a_daemon_elsewhere_is_not_started_here(daemon: Callable[[str], None], m
             "unknown flag: --no-trunc",
         ),
         ("docker: Error response from daemon: no such image.\nSee 'docker run --help'.\n", "no such image."),
+        (
+            "Error response from daemon: network x has active endpoints\nexit status 1\n",
+            "network x has active endpoints",
+        ),
         ("", "exit 125"),
     ],
 )
@@ -206,3 +210,14 @@ def test_the_pid_file_of_a_killed_daemon_is_removed(tmp_path: Path) -> None:
         assert not pid_file.exists(), "another process has the number"
         parent.kill()
     dockerd.forget_if_dead(pid_file, name)
+
+
+def test_a_network_is_removed_once_docker_counts_no_endpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = tmp_path / "counts"
+    (tmp_path / "docker").write_text(
+        f'#!/bin/sh\n[ -e {counts} ] && exit 0\n: > {counts}\necho "network x has active endpoints" >&2\nexit 1\n'
+    )
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lifecycle._remove_network("x")
+    assert counts.exists()
