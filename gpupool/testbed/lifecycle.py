@@ -99,7 +99,7 @@ def down(testbed: str) -> tuple[str, ...]:
 
 
 def _remove_network(name: str) -> None:
-    """Remove a network. A loaded dockerd may count endpoints of removed containers for a moment, or until its restart."""
+    """Remove a network. A loaded dockerd may count endpoints of removed containers, at worst until its restart."""
     for _ in range(ENDPOINT_CHECKS):
         done = docker.attempt(["network", "rm", name])
         if done.returncode == 0:
