@@ -39,6 +39,8 @@ def _connect(host_runs: HostRuns, host_run: HostRun) -> None:
             host_runs.fail(host_run, text, Reason(Code.UNREACHABLE))
         else:
             host_runs.state.activate_host(host_run.host)
+            if isinstance(host_run.host.connector, PoolSSH):
+                host_run.host.connector.tell = partial(host_runs.progress.step, host_run.name)
     host_runs.progress.advance()
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from paramiko import SSHException, Transport
@@ -42,6 +42,7 @@ class PoolSSH(SSHConnector):
     }
 
     lost = LOST  # why commands fail after the connection is lost
+    tell: Callable[[str], None] | None = None  # receives a sentence about a wait for another program
     _lock: Lock | None = None
 
     @staticmethod
@@ -96,7 +97,7 @@ class PoolSSH(SSHConnector):
         if transport is None:
             raise SSHException(self.lost)
         try:
-            with alive.watched(transport, self._hangs):
+            with alive.watched(transport, self._hangs, self._locked):
                 answer = channel.run(transport, script, data, limit, terminal)
         except TooMuchError as error:
             self.give_up(str(error))
@@ -159,6 +160,12 @@ class PoolSSH(SSHConnector):
 
     def _hangs(self) -> None:
         self.give_up(f"{LOST}: the node does not respond, no answer for {alive.PATIENCE_SECONDS:.0f} s")
+
+    def _locked(self, holder: str) -> None:
+        number, _, name = holder.partition(" ")
+        text = f"dpkg is locked by {name} (process {number}): packages wait for it" if holder else "dpkg's lock is free"
+        if self.tell:
+            self.tell(text)
 
     def give_up(self, why: str) -> None:
         """Close the connection at once; its running commands fail with the message `why`."""

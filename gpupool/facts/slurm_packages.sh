@@ -43,7 +43,7 @@ coming() {
   if [ -z "$unfinished" ] && [ "$programs" = "$(printf '%s\n' "$programs" | of_release)" ]; then return; fi
   list=$(known)
   if [ -z "$list" ]; then
-    apt-get -q -o DPkg::Lock::Timeout=120 update >/dev/null 2>&1 </dev/null
+    GPUPOOL_APT=1 apt-get -q -o DPkg::Lock::Timeout=120 update >/dev/null 2>&1 </dev/null
     list=$(known)
   fi
   for name in $names; do

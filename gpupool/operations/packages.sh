@@ -7,6 +7,7 @@
 
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
+export GPUPOOL_APT=1 # by which engine/dpkg_lock.sh knows that this apt-get waits for no other
 policy=/usr/sbin/policy-rc.d log=/var/log/gpupool-packages.log
 restore() {
   if grep -qsF "$mark" "$policy"; then rm -f "$policy"; fi

@@ -1,12 +1,15 @@
 """Our SSH connector with a small SSH server in this process, which runs commands here."""
 
+import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dpkg_locked import locked
 from origin import ORIGIN
 from pace import start
 from pyinfra import host
@@ -16,9 +19,11 @@ from ssh_server import LOCAL, Server, new_key, serving
 
 from gpupool.engine import alive, host_runs, session, ssh
 from gpupool.engine.drive import NodeHost, run
+from gpupool.engine.progress import Silence
 from gpupool.engine.ssh import PoolSSH
 from gpupool.facts.script import ask
 from gpupool.remote import command
+from gpupool.shell import shell_file
 
 
 @pytest.fixture
@@ -100,8 +105,59 @@ def test_a_node_that_answers_without_end_fails_alone(
 
 def test_a_long_command_is_left_alone_while_its_node_answers(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
-    asked_twice = f'until [ "$(grep -cx true {node.asked})" -ge 2 ]; do sleep 0.05; done'
+    asked_twice = f'until [ "$(grep -c dpkg {node.asked})" -ge 2 ]; do sleep 0.05; done'
     assert failure(node, command=asked_twice) is None
+
+
+class Steps(Silence):
+    """Collects the steps, and creates a file at a step about dpkg."""
+
+    def __init__(self, shown: Path) -> None:
+        self.steps: list[str] = []
+        self._shown = shown
+
+    def step(self, host: str, what: str) -> None:
+        self.steps.append(f"{host}: {what}")
+        if "dpkg" in what:
+            self._shown.touch()
+
+
+def test_another_program_with_dpkgs_lock_is_named(
+    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
+    lock, steps = tmp_path / "lock-frontend", Steps(tmp_path / "shown")
+    node.before = f"export lock={lock};"
+    data = {**node.data, "command": f"until [ -e {tmp_path}/shown ]; do sleep 0.05; done"}
+    with locked(lock) as holder:
+        name = Path(f"/proc/{holder}/comm").read_text().strip()
+        report = run([NodeHost("n1", (), data)], work, execute=True, origin=ORIGIN, progress=steps)
+    assert report.failures == {}
+    assert f"n1: dpkg is locked by {name} (process {holder}): packages wait for it" in steps.steps
+
+
+def test_the_end_of_another_programs_lock_is_shown(
+    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
+    lock, steps = tmp_path / "lock-frontend", Steps(tmp_path / "shown")
+    node.before = f"export lock={lock};"
+    with locked(lock) as holder:
+        free = f"until [ -e {tmp_path}/shown ]; do sleep 0.05; done; kill {holder}; sleep 1"
+        run([NodeHost("n1", (), {**node.data, "command": free})], work, execute=True, origin=ORIGIN, progress=steps)
+    assert [step.partition(" by ")[0] for step in steps.steps if "dpkg" in step] == [
+        "n1: dpkg is locked",
+        "n1: dpkg's lock is free",
+    ]
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["by gpupool", "by none"])
+def test_dpkgs_lock_is_not_named_if_it_is_held(tmp_path: Path, held: bool) -> None:
+    (lock := tmp_path / "lock-frontend").touch()
+    with locked(lock if held else tmp_path / "another", {**os.environ, "GPUPOOL_APT": "1"}):
+        script = shell_file("gpupool.engine", "dpkg_lock.sh")
+        done = subprocess.run(["sh"], input=f"lock={lock}\n{script}", capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def test_a_fact_that_exceeds_its_time_limit_is_abandoned(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
