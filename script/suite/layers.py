@@ -70,7 +70,7 @@ LAYERS = (
     Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
-    Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
+    Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines"), long=True),
 )
 
 #: Start even while cores are reserved for layers that are not ready: these find most faults, and are over soon.
