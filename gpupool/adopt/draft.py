@@ -9,8 +9,9 @@ from gpupool.adopt.lines import Fact
 from gpupool.cluster.complaints import Path, Place, dotted
 from gpupool.slurm.keys.tables import of_groups
 
-#: taken: a key of the language says it; kept: in Slurm's own words; same: gpupool writes it anyway; not: see `why`.
-How = Literal["taken", "kept", "same", "not taken"]
+#: taken: a key of the language says it; kept: in Slurm's own words; same: gpupool writes it anyway; added: no file of
+#: the cluster has it.
+How = Literal["taken", "kept", "same", "not taken", "added"]
 # a number that YAML and Slurm read alike
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 # keys without which their entry would not exist
@@ -32,6 +33,7 @@ class Draft:
         self.data: dict[str, Any] = {}
         self.facts: dict[tuple[Place, str], Fact] = {}
         self.fates: dict[tuple[Place, str], list[Fate]] = {}
+        self.added: dict[str, str] = {}
         self._from: dict[Path, list[Fact]] = {}
 
     def leaves(self, table: str, key: str) -> bool:
@@ -47,6 +49,16 @@ class Draft:
         """Keep a fact in Slurm's own words, in the parameters at `path`."""
         self._set((*path, fact.key), int(fact.value) if _NUMBER.fullmatch(fact.value) else fact.value)
         self._note((*path, fact.key), Fate("kept", dotted(_general(path))), [fact])
+
+    def keep_in(self, file: str, *facts: Fact) -> None:
+        """Record that facts stay in a file of the site, which the inventory has whole, whatever words say as well."""
+        for fact in facts:
+            self.facts[_id(fact)], self.fates[_id(fact)] = fact, [Fate("kept", f"{file}, the site's own file")]
+
+    def add(self, path: Path, value: Any, why: str) -> None:
+        """Set a key that no file of the cluster has, with the reason."""
+        self._set(path, value)
+        self.added[f"{path[-1]}={value}"] = f"{dotted(_general(path))}: {why}"
 
     def drop(self, why: str, *facts: Fact | None) -> None:
         """Record why facts are not taken."""

@@ -3,12 +3,16 @@
 from collections.abc import Iterable, Mapping
 
 from gpupool.adopt.draft import Draft
+from gpupool.adopt.folder import Folder
 from gpupool.adopt.hardware import UNTYPED
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.nodes import Names
-from gpupool.slurm.hostlists import expanded
+from gpupool.adopt.slurm_conf import SlurmConf
+from gpupool.adopt.values import options
+from gpupool.slurm.hostlists import expanded, fold_set
 
 _DETECTED = frozenset(("nvml", "nvidia", "rsmi", "oneapi"))
+_TYPED = 2  # colons in name:type:count
 _SAID = ("name", "type", "file", "multiplefiles", "count")
 
 
@@ -26,6 +30,31 @@ def add_gres(draft: Draft, lines: Iterable[list[Fact]], names: Names) -> None:
             _device(draft, here, facts)
         else:
             draft.drop("the language has no such line of gres.conf", *facts.values())
+
+
+def keep_gres(draft: Draft, lines: Iterable[list[Fact]]) -> None:
+    """Record that the lines of gres.conf stay as they are, in a file of the folder `slurm`."""
+    for line in lines:
+        draft.keep_in("slurm/gres.conf", *line)
+
+
+def complain_of_gres(folder: Folder, conf: SlurmConf, lines: Iterable[list[Fact]]) -> None:
+    """Name the nodes and types of GPUs in gres.conf that slurm.conf does not have: Slurm ignores them."""
+    types = {
+        node: {word.split(":")[1].lower() for word in options(entry.value("gres") or "") if word.count(":") == _TYPED}
+        for entry in conf.of("NodeName")
+        for node in expanded(entry.name)
+    }
+    for line in lines:
+        facts = {fact.key.lower(): fact for fact in line}
+        if (of := facts.get("nodename")) is None:
+            continue
+        nodes = expanded(of.value)
+        if unknown := [node for node in nodes if node not in types]:
+            folder.complain(of.place, f"no line of nodes has {fold_set(unknown)}", "Slurm ignores it here")
+        kind = facts["type"].value.lower() if "type" in facts else ""
+        if without := [node for node in nodes if kind and types.get(node) and kind not in types[node]]:
+            folder.complain(of.place, f"Gres of {fold_set(without)} in slurm.conf has no GPU of type {kind}")
 
 
 def _detect(draft: Draft, here: set[str], fact: Fact) -> None:

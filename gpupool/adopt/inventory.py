@@ -15,7 +15,7 @@ from gpupool.adopt.compare import Difference, differences, mark_same
 from gpupool.adopt.controller import ACCOUNTS
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
-from gpupool.adopt.gres import add_gres, drop_usual_devices
+from gpupool.adopt.gres import add_gres, complain_of_gres, drop_usual_devices, keep_gres
 from gpupool.adopt.hardware import has_whole_cores
 from gpupool.adopt.includes import Reader
 from gpupool.adopt.lines import Fact
@@ -82,8 +82,11 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
     draft.data["slurm"] = {"version": release, **({"left": left} if left else {})}
     names = _add(draft, folder, conf)
+    complain_of_gres(folder, conf, gres)
     add_gres(draft, gres, names)
     drop_usual_devices(draft)
+    if "gres.conf" in own:
+        keep_gres(draft, gres)
     _add_others(draft, folder, conf, names, cgroup, own)
     if "accounts" in draft.data["cluster"]["manage"]:
         dump = dump_of(folder, draft.data["cluster"]["name"])
@@ -92,8 +95,7 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     found = differences(conf, cgroup, gres, names, loaded.cluster) if loaded.cluster else None
     if found is not None:
         settings = (facts[-1] for facts in conf.settings.values())
-        lines = [*cgroup, *(gres if "gres.conf" in own else ())]
-        mark_same(draft, [*settings, *chain.from_iterable(lines)], found)
+        mark_same(draft, [*settings, *chain.from_iterable(cgroup)], found)
     proof = None
     if dump and loaded.cluster:
         dump = agreeing(dump, loaded.cluster, folder)

@@ -26,7 +26,8 @@ def add_partitions(draft: Draft, folder: Folder, conf: SlurmConf, names: Names) 
         facts = [entry.head, *entry.facts.values()]
         nodes = list(dict.fromkeys(_nodes(folder, conf, entry, names)))
         if not nodes:
-            folder.complain(entry.place, f"the partition {entry.name} has no nodes", "slurmctld refuses it")
+            message = f"the partition {entry.name} has no nodes and is left out"
+            folder.complain(entry.place, message, "slurmctld refuses it")
             draft.drop("a partition of no nodes", *facts)
             continue
         path = draft.append("partitions")
@@ -35,7 +36,8 @@ def add_partitions(draft: Draft, folder: Folder, conf: SlurmConf, names: Names) 
         _add_keys(draft, path, entry, preempts)
     for entry in defaults[:-1]:
         folder.complain(entry.place, "Default=YES is repeated in another partition: Slurm takes the last")
-    for entry in conf.of("PartitionName"):
+    kept = {partition["name"] for partition in draft.data.get("partitions", [])}
+    for entry in (one for one in conf.of("PartitionName") if one.name in kept):
         fact = entry.facts.get("default")
         if entry in defaults[:-1]:
             draft.drop("another partition is the default", fact)

@@ -58,7 +58,8 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
         _add(draft, name, facts[-1], {*files})
     for key, value in _DEFAULTS.items():
         if conf.value(key) is None and not draft.leaves("slurm_conf", key):
-            draft.say(("slurm", "parameters", key), int(value) if value.isdecimal() else value)
+            number = int(value) if value.isdecimal() else value
+            draft.add(("slurm", "parameters", key), number, "Slurm's default, which differs from gpupool's")
     if conf.value("statesavelocation") is None and "place" in draft.data["slurm"].get("left", ()):
         draft.say(("slurm", "state"), "/var/spool")  # Slurm's default
     draft.data["gpu"] = {"constrain_devices": False}

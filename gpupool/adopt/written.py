@@ -65,4 +65,5 @@ def _table(draft: Draft) -> str:
     for fact, fate in rows(draft):
         pair = escaped(f"{fact.key}={fact.value}")
         lines.append("\t".join((str(fact.place), pair, fate.how, escaped(fate.where))))
+    lines += ["\t".join(("-", pair, "added", where)) for pair, where in draft.added.items()]
     return "\n".join(lines) + "\n"

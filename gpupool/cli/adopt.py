@@ -101,7 +101,7 @@ def command(
         raise UsageError("name the source of the cluster's files: --from CONTROLLER or --files DIR")
     ensure_new(folder)
     if files is not None:
-        _adopt(folder, files, slurm or DEFAULT, judge, as_json)
+        _adopt(folder, files, slurm, judge, as_json)
         return
     from gpupool.adopt.controller import copy_from
     from gpupool.facts.slurm_packages import release_of
@@ -110,13 +110,14 @@ def command(
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         running = copy_from(controller, Path(place))
         _say_running(controller, running, stderr if as_json else stdout)
-        _adopt(folder, Path(place), slurm or release_of(running.release) or DEFAULT, judge, as_json)
+        _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json)
 
 
-def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) -> None:
+def _adopt(folder: Path, files: Path, release: str | None, judge: bool, as_json: bool) -> None:
     from gpupool.adopt.folder import Folder
     from gpupool.adopt.inventory import adopted, write
 
+    slurm, assumed = release or DEFAULT, release is None
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
     known: Known = KNOWN[KNOWN.index(slurm)]
@@ -126,7 +127,7 @@ def _adopt(folder: Path, files: Path, slurm: str, judge: bool, as_json: bool) ->
     if as_json:
         print_json(_document(result, verdict))
     else:
-        _show(folder, result, verdict)
+        _show(folder, result, verdict, known if assumed else "")
     if verdict is None:
         raise SystemExit(2)
     if verdict.differences or verdict.refused or (result.accounting and result.accounting.differ):
@@ -189,11 +190,13 @@ def _document(result: "Adopted", verdict: "Verdict | None") -> AdoptDocument:
     )
 
 
-def _show(folder: Path, result: "Adopted", verdict: "Verdict | None") -> None:
+def _show(folder: Path, result: "Adopted", verdict: "Verdict | None", assumed: str) -> None:
     conf = result.conf
     nodes = sum(len(expanded(entry.name)) for entry in conf.of("NodeName"))
     counts = f"{len(conf.settings)} settings, {nodes} nodes, {len(conf.of('PartitionName'))} partitions"
     stdout.print(f"read   {', '.join(result.read)}: {counts}")
+    if assumed:
+        stdout.print(f"       Slurm {assumed} is assumed: --slurm names another release")
     if result.others:
         stdout.print(f"       not read: {', '.join(result.others)}")
     for trouble in result.troubles:
@@ -203,7 +206,7 @@ def _show(folder: Path, result: "Adopted", verdict: "Verdict | None") -> None:
     stdout.print(f"wrote  {folder}: {', '.join(result.files)}")
     stdout.print(f"       {summary}; adopted.tsv has each of them")
     if left := result.draft.data["slurm"].get("left"):
-        stdout.print(f"left   {', '.join(left)}: gpupool's own keys of these groups stay the site's")
+        stdout.print(f"left   {', '.join(left)}: the site's values of these groups stay; see --steps")
     if verdict is None:
         stdout.print("proof  none: `check` refuses the inventory", style="red")
         for located in result.loaded.errors:

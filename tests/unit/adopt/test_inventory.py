@@ -97,7 +97,7 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
         assert fates(result)[pair].startswith(fate), pair
     assert [str(trouble) for trouble in result.troubles] == [
         "slurm.conf:17: warning: no line of nodes has old[1-4]; left out of partition old",
-        "slurm.conf:17: warning: the partition old has no nodes (slurmctld refuses it)",
+        "slurm.conf:17: warning: the partition old has no nodes and is left out (slurmctld refuses it)",
     ]
 
 
@@ -124,8 +124,21 @@ def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None
     nodes = data(result, "nodes.yml")
     assert nodes["gpu_types"]["a100"]["autodetect"] == "nvidia"  # type: ignore[index]
     assert nodes["nodes"][1]["devices"] == {"gpu": ["/dev/nvidia2", "/dev/nvidia3"]}  # type: ignore[index]
-    assert fates(result)["Cores=0-3"].startswith("same")
+    assert fates(result)["Cores=0-3"] == "kept: slurm/gres.conf, the site's own file"
     assert result.files["slurm/gres.conf"] == gres
+    assert result.troubles[2:] == []
+
+
+def test_nodes_and_types_of_gres_conf_that_slurm_conf_lacks_are_named(tmp_path: Path) -> None:
+    gres = "NodeName=g[3-5] Name=gpu Type=v100 File=/dev/nvidia0\nNodeName=c_1 Name=gpu Type=a100 File=/dev/nvidia1\n"
+    assert [str(trouble) for trouble in of(tmp_path, gres=gres).troubles[:2]] == [
+        "gres.conf:1: warning: no line of nodes has g[4-5] (Slurm ignores it here)",
+        "gres.conf:1: warning: Gres of g3 in slurm.conf has no GPU of type v100",
+    ]
+
+
+def test_a_key_that_no_file_has_is_added_with_its_reason(tmp_path: Path) -> None:
+    assert fates(of(tmp_path))["KillWait=30"].startswith("added: slurm.parameters.KillWait: Slurm's default")
 
 
 def test_cgroup_conf_is_taken_or_stays_in_slurms_words(tmp_path: Path) -> None:
