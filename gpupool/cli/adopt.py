@@ -72,16 +72,16 @@ def command(
     ] = None,
     judge: Annotated[
         bool,
-        typer.Option(
-            "--judge", help="Have a slurmctld of the release read both files, in a container without a network."
-        ),
+        typer.Option("--judge", help="Let a slurmctld in a container read and compare the site's files and gpupool's."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
 
-    All nodes are `managed: false`: gpupool logs in to none of them. Exit code 0: no difference, 3: some, 2: `check`
-    refuses the inventory.
+    In the inventory all nodes are `managed: false`, so other commands log in to none of them. Exit code 0: no
+    difference, 3: some, 2: `check` refuses the inventory.
+
+    Changes: nothing but the new folder.
 
     Examples:
       gpupool adopt --from root@controller my-site

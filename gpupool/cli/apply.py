@@ -54,7 +54,10 @@ def command(
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node failed.
 
-    Without --yes, show the plan and ask first. If a node refuses a change, for example to end jobs, change no node.
+    Without --yes, show the plan and ask first. If one node refuses a change that would end
+    jobs, no node is changed. Users that the inventory lacks are removed from slurmdbd, with their waiting jobs.
+
+    Changes: the nodes, and accounts, QoS and limits in slurmdbd.
 
     Examples:
       gpupool apply my-site

@@ -20,6 +20,8 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
 
     Only files are read, with those of its folder `rehearsal`; no node is contacted.
 
+    Changes: nothing.
+
     Examples:
       gpupool check my-site
       gpupool check my-site --with new-lab.yml

@@ -28,9 +28,11 @@ Metrics = Annotated[
 def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
 ) -> None:
-    """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.
+    """Show how live nodes differ from the inventory. Exit code 3: a difference, 1: no answer.
 
     Each difference has the inventory's value, the file's on the node, and the live one in Slurm, systemd or the kernel.
+
+    Changes: nothing.
 
     Examples:
       gpupool drift my-site

@@ -37,7 +37,9 @@ def command(
 ) -> None:
     """Show the effective settings of a node, partition, account, user or QoS, with the inventory line that sets each.
 
-    For a user: limits of the accounts, QoS, partitions and logins, with the reason for each `no`.
+    For a user: which accounts, QoS, partitions and nodes are allowed, with their limits, and why others are not.
+
+    Changes: nothing.
 
     Examples:
       gpupool explain my-site a40-01

@@ -37,7 +37,9 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.
+    """Create an example inventory that passes `check` and can be started as a testbed.
+
+    Changes: nothing but the new folder.
 
     Examples:
       gpupool init my-site

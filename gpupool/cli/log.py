@@ -35,7 +35,11 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
-    """List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read.
+    """List all runs that changed nodes, also of maintain and upgrade: when, who, what.
+
+    Exit code 1 if a node cannot be read.
+
+    Changes: nothing.
 
     Examples:
       gpupool log my-site --since 7d

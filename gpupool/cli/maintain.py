@@ -26,7 +26,7 @@ Nodes = Annotated[
     str,
     typer.Option(
         "--nodes",
-        help="Nodes to maintain: names, ranges or @roles, as in the inventory.",
+        help="Compute nodes to maintain: names, ranges or @roles. Other nodes are left out.",
         metavar="NODES",
         autocompletion=complete.nodes,
     ),
@@ -40,7 +40,7 @@ AtMost = Annotated[
 PerLab = Annotated[
     int | None,
     typer.Option(
-        "--per-lab", min=0, metavar="GPUS", help="Maximum of its GPUs that a lab may lack at once; default: no limit."
+        "--per-lab", min=0, metavar="GPUS", help="Maximum GPUs of one lab out of service at once; default: no limit."
     ),
 ]
 Reboot = Annotated[bool, typer.Option("--reboot", help="Reboot each node, even if it does not need it.")]
@@ -57,7 +57,7 @@ Packages = Annotated[
     typer.Option(
         "--packages",
         metavar="security|all",
-        help="Also raise the systems' packages: those with security fixes, or all; Slurm and the GPU driver stay.",
+        help="Also upgrade the distribution's packages: security fixes, or all; never Slurm's or the GPU driver's.",
         autocompletion=lambda: list(_SCOPES),
     ),
 ]
@@ -79,8 +79,11 @@ def command(
 ) -> None:
     """Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, resume.
 
-    No job is ended. Nodes that an admin drained stay drained. After Ctrl-C, run the same command again to continue.
+    No job is ended. A node that fails stays drained, with the reason in Slurm; so do nodes that an admin drained.
+    After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not maintained.
+
+    Changes: compute nodes; it drains and reboots them.
 
     Examples:
       gpupool maintain my-site --nodes @compute --at-most 4

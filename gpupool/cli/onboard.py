@@ -45,7 +45,9 @@ Keys = Annotated[
 ]
 Replace = Annotated[
     bool,
-    typer.Option("--replace", help="The nodes are in the inventory already, and get new hardware."),
+    typer.Option(
+        "--replace", help="Drain nodes of the inventory, wait for their jobs, then deploy and test their new hardware."
+    ),
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes; new host keys are still asked about.")
@@ -67,7 +69,9 @@ def command(
 ) -> None:
     """Add machines to the cluster: compare, deploy and test them, and write them into the inventory.
 
-    Exit code 1 if a machine is refused; it is then removed from Slurm and from the inventory.
+    If one machine is refused, none joins, and the inventory stays as it is: exit code 1.
+
+    Changes: the new machines, slurm.conf, and at the end the inventory.
 
     Examples:
       gpupool onboard my-site a40-02 10.71.10.2 --hardware big

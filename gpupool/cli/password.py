@@ -15,8 +15,11 @@ Reset = Annotated[bool, typer.Option("--reset", help="Also replace a password th
 
 
 def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit = None, on: OnOption = "auto") -> None:
-    """Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user already has a
-    password.
+    """Set a random Unix password for a user where users log in without a job, and print it once.
+
+    Exit code 1 if a node failed, or if the user already has a password.
+
+    Changes: /etc/shadow on these nodes.
 
     Examples:
       gpupool password my-site u-vision1

@@ -28,7 +28,9 @@ def command(
     log: Log = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show what apply would change, with diffs and effects; change nothing. Exit code 3: changes, 1: a node failed.
+    """Show what apply would change, with diffs and effects. Exit code 3: changes, 1: a node failed.
+
+    Changes: nothing.
 
     Examples:
       gpupool plan my-site

@@ -34,10 +34,12 @@ def command(
     listed: Annotated[bool, typer.Option("--list", help="List the promises with their keys, and test none.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
-    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.
+    """Test in Docker, with real jobs, that each lab gets what the inventory grants. Exit code 1 if a promise is broken.
 
     A promise is what the inventory grants, such as a lab's GPUs when others borrow them. The twin runs in Docker on
     this machine; the cluster itself is not contacted.
+
+    Changes: nothing; its containers are removed.
 
     Examples:
       gpupool rehearse my-site --report report

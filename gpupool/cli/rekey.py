@@ -15,7 +15,7 @@ Without = Annotated[
     str | None,
     typer.Option(
         "--without",
-        help="Leave out these nodes, and drain them: nodes that cannot be reached, or must not get the new key.",
+        help="Leave out these nodes, and drain the compute nodes among them; Slurm ends their jobs some minutes later.",
         autocompletion=complete.nodes,
         metavar="NODES",
     ),
@@ -32,6 +32,8 @@ def command(
     """Replace the munge key on all nodes, while jobs run. Exit code 1 if a node did not get it.
 
     slurmctld stops for a few seconds: jobs and commands of users wait for it. After Ctrl-C, run the same command again.
+
+    Changes: munge.key on all nodes, and the daemons that read it.
 
     Examples:
       gpupool rekey my-site

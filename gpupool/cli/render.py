@@ -35,6 +35,8 @@ def command(
     A file that several nodes get is printed once. Programs of gpupool are listed by name and size. With --out, write
     everything to a folder instead.
 
+    Changes: nothing.
+
     Examples:
       gpupool render my-site
       gpupool render my-site control --file slurm.conf

@@ -29,7 +29,8 @@ def command(
     controller: Annotated[
         bool,
         typer.Option(
-            "--controller", help="Bring lost controllers back: munge key, database, queue; running jobs go on."
+            "--controller",
+            help="Restore a lost controller: munge key, database, queue. Running jobs that the queue lacks end.",
         ),
     ] = False,
     backup: Annotated[
@@ -40,7 +41,10 @@ def command(
         typer.Option("--slurm", help="With --drill: test with this version of Slurm, before an upgrade to it."),
     ] = None,
     aside: Annotated[
-        bool, typer.Option("--aside", help="If the database has jobs, keep it under another name and replace it.")
+        bool,
+        typer.Option(
+            "--aside", help="Replace a database that has jobs, and keep it under another name; else restore refuses."
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Restore without asking first.")] = False,
     on: OnOption = "auto",
@@ -48,7 +52,9 @@ def command(
 ) -> None:
     """Restore a lost accounting database from a backup, or with --controller all that a lost controller had.
 
-    Exit code 1 if that failed, or if a drill found differences.
+    Exit code 1 if that failed, or if a drill found jobs or associations missing.
+
+    Changes: slurmdbd's database, or with --controller the controller; with --drill nothing.
 
     Examples:
       gpupool restore my-site --drill

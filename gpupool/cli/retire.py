@@ -34,7 +34,10 @@ def command(
 ) -> None:
     """Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the inventory.
 
+    Compute nodes only: slurmd and munge stop there, and gpupool's files are removed.
     Exit code 1 if a node cannot be removed. After Ctrl-C, run the same command again to continue.
+
+    Changes: these nodes, slurm.conf, and the inventory.
 
     Examples:
       gpupool retire my-site a40-01

@@ -24,6 +24,8 @@ def command(
 ) -> None:
     """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.
 
+    Changes: nothing.
+
     Examples:
       gpupool schema > my-site/.schema.json
       gpupool schema --rehearsal

@@ -50,7 +50,7 @@ OnOption = Annotated[
     typer.Option(
         "--on",
         envvar="GPUPOOL_ON",
-        help="auto: the testbed of this inventory if there is one on this machine, the nodes if there never was one.",
+        help="auto: the inventory's testbed on this machine; the nodes if it never had one; else an error.",
         metavar="auto|testbed[:NAME]|nodes",
         autocompletion=complete.on,
     ),

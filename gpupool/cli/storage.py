@@ -39,6 +39,8 @@ def report(
 
     The sizes are those of the last regular count on the fileservers, disk-usage.txt; nothing is measured now.
 
+    Changes: nothing.
+
     Examples:
       gpupool storage report my-site --over 10T
     """

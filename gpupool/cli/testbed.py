@@ -108,6 +108,9 @@ def up(
     """Start the nodes of the testbed, and create missing ones. Can be repeated at any time.
 
     Asks before it recreates nodes, with all of their files, or takes over the testbed of another inventory.
+    Nodes have no configuration until `gpupool apply`, which then uses the testbed.
+
+    Changes: containers, networks and volumes of Docker on this machine.
 
     Examples:
       gpupool testbed up my-site
@@ -151,7 +154,11 @@ def up(
 
 @app.command()
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Remove the testbed: its nodes, network, storage and state.
+    """Remove the testbed: its nodes, network, storage and state. Does not ask.
+
+    Afterwards `plan`, `apply` and others need --on to choose the nodes.
+
+    Changes: containers, networks and volumes of Docker on this machine.
 
     Examples:
       gpupool testbed down my-site
@@ -172,6 +179,8 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
 @app.command()
 def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
     """Show the state of every node. Exit code 1 if a node is not ready.
+
+    Changes: nothing.
 
     Examples:
       gpupool testbed status my-site
@@ -213,6 +222,8 @@ def ssh(
     prefix: Prefix = "gpupool",
 ) -> None:
     """Log in to a node, or run one command there.
+
+    Changes: nothing but what you type there.
 
     Examples:
       gpupool testbed ssh my-site a40-01

@@ -26,7 +26,8 @@ def command(
         ),
     ] = 4,
     drill: Annotated[
-        bool, typer.Option("--drill", help="First test the new version with a backup, on this machine.")
+        bool,
+        typer.Option("--drill", help="Before the upgrade, test it with a backup on this machine; stop if that fails."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")] = False,
     on: OnOption = "auto",
@@ -34,8 +35,10 @@ def command(
 ) -> None:
     """Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.
 
-    If slurmdbd cannot convert its database, it is rolled back. After Ctrl-C, run the same command again to continue.
-    Exit code 1 if a node is not upgraded.
+    If slurmdbd cannot convert its database, it gets its former packages and database back. After Ctrl-C, run the same
+    command again to continue. Exit code 1 if a node is not upgraded.
+
+    Changes: Slurm's packages and files on all nodes, and slurmdbd's database.
 
     Examples:
       gpupool upgrade my-site --drill

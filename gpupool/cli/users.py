@@ -14,9 +14,11 @@ def command(
         str | None, typer.Option("--account", help="Default account of users without one in the file.", metavar="NAME")
     ] = None,
 ) -> None:
-    """Print `users` entries for the rows of a CSV file, to paste into an inventory. Nothing is written.
+    """Print `users` entries for the rows of a CSV file, to paste into an inventory.
 
     Lists have a semicolon between their items. Exit code 2 if a row is not a user.
+
+    Changes: nothing.
 
     Examples:
       gpupool users people.csv

@@ -26,12 +26,15 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
     as_page: Annotated[
-        bool, typer.Option("--markdown", help="Print a page to report a distribution, without names and reasons.")
+        bool,
+        typer.Option("--markdown", help="Print results by distribution, without names, to send to gpupool's authors."),
     ] = False,
 ) -> None:
-    """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.
+    """Check the live nodes against the inventory. Exit code 1 if a check fails.
 
     Ask systemd, Slurm, munge, ports, mounts, GPUs and logins whether they work; `plan` and `drift` compare values.
+
+    Changes: nothing.
 
     Examples:
       gpupool verify my-site

@@ -51,6 +51,11 @@ def test_the_page_is_the_same_for_both_options_and_has_no_types_of_flags(
     assert max(map(len, page.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_names_what_the_command_changes(helped: Callable[[str], str], name: str) -> None:
+    assert [line for line in helped(name).splitlines() if line.strip().startswith("Changes: ")]
+
+
 @pytest.mark.parametrize("path", ALL, ids=NAMES)
 def test_each_example_is_one_line_and_can_be_parsed(helped: Callable[[str], str], path: list[str]) -> None:
     examples = _examples(helped(" ".join(path)))
