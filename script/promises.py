@@ -3,6 +3,7 @@
 import sys
 from collections import defaultdict
 from contextlib import redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +36,8 @@ Five real clusters tell their users what they may count on: {total} facts and be
 [tests/promises.tsv](../tests/promises.tsv). A test that shows one names it (`@pytest.mark.promise("SKY-119")`).
 **{held} of {total} promises have a test**: {live} on the real daemons of a testbed, {paper} are facts of an inventory
 and shown there, and {half} (marked ◦) are so far shown on the inventory or its files only, though they want a live
-cluster. {out} are out of scope, and {beyond} need a VM or a real GPU.
+cluster. {out} are out of scope, and {beyond} need a VM or a real GPU. Tests marked ∗ run in `script/test --full` only;
+{long} promises have no other.
 
 """
 
@@ -115,6 +117,7 @@ def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str,
     beyond = sum(promise.how in ("VM", "GPU") for promise in every)
     half = [promise.id for promise in every if promise.id in tests and _is_half(promise, tests[promise.id])]
     counts = {"held": len(tests), "live": len(live), "half": len(half), "paper": len(tests) - len(live) - len(half)}
+    counts["long"] = sum(all(_is_long(test) for test in some) for some in tests.values())
     text = HEAD.format(total=len(every), out=out, beyond=beyond, **counts)
     text += "| cluster | promises | with a test | on a testbed | on the inventory only |\n|---|---|---|---|---|\n"
     for short, name in CLUSTERS.items():
@@ -151,7 +154,14 @@ def _cluster(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[
 
 def _link(test: Shown) -> str:
     title = test.name.removeprefix("test_").replace("_", " ")
-    return f"{'' if test.paper else 'testbed: '}[{title}](../{test.path})"
+    return f"{'' if test.paper else 'testbed: '}[{title}](../{test.path}){' ∗' if _is_long(test) else ''}"
+
+
+@cache
+def _is_long(test: Shown) -> bool:
+    from full import is_long
+
+    return bool(is_long(f"{test.path}::{test.name}"))
 
 
 def _is_policy(promise: Promise) -> bool:
@@ -167,4 +177,5 @@ def _why(promise: Promise) -> str:
 
 
 if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT / "tests" / "shared"), str(ROOT / "script")]
     print(page(promises(), marked(), not_yet()), end="")

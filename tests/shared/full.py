@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from suite.layers import FULL
+from suite.layers import FULL, LAYERS
 
 LIST = Path(__file__).parents[1] / "full.txt"
 
@@ -25,6 +25,12 @@ def listed() -> list[str]:
 def is_listed(test: str, lines: Sequence[str]) -> bool:
     """Return whether a line names this test, all its parameters, its file or its folder."""
     return any(test == line or test.startswith((f"{line}::", f"{line}[", f"{line}/")) for line in lines)
+
+
+def is_long(test: str) -> bool:
+    """Return whether only `script/test --full` runs a test: its name is listed, or its layer is long."""
+    layers = [word for layer in LAYERS if layer.long for command in layer.commands for word in command]
+    return is_listed(test, [*listed(), *(word for word in layers if word.startswith("tests/"))])
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -34,6 +34,13 @@ def test_every_layer_of_each_run_has_files_that_are_not_left_out(layer: Layer) -
     assert not places or [file for file in files if not full.is_listed(str(file.relative_to(ROOT)), LISTED)]
 
 
+def test_a_test_is_long_if_its_name_is_listed_or_its_layer_is_long() -> None:
+    assert full.is_long("tests/vm/test_zfs.py::test_snapshots")
+    assert full.is_long("tests/testbed/test_usage.py::test_the_count_is_weekly")
+    assert not full.is_long("tests/testbed/test_apply.py::test_second_apply")
+    assert not full.is_long("tests/rehearsal/test_faults.py::test_a_fault_breaks_exactly_its_promises")
+
+
 @pytest.mark.parametrize(
     ("option", "variable", "ran"),
     [("--sample", "", {"short"}), ("--sample", "1", {"short", "long"}), ("-q", "", {"short", "long"})],
