@@ -18,18 +18,18 @@ def _tree(testbed: Testbed) -> str:
 
 
 def test_a_running_controller_is_adopted_and_nothing_is_written_there(
-    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    skynet: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert testbed.target.testbed
+    assert skynet.target.testbed
     (tmp_path / ".ssh").mkdir()
-    (tmp_path / ".ssh" / "config").write_text(Path(testbed.target.testbed.ssh_config).read_text())
+    (tmp_path / ".ssh" / "config").write_text(Path(skynet.target.testbed.ssh_config).read_text())
     monkeypatch.setenv("HOME", str(tmp_path))
-    controller = testbed.controller
-    before = _tree(testbed)
+    controller = skynet.controller
+    before = _tree(skynet)
     done = gpupool("adopt", "--from", f"root@{controller}", tmp_path / "site")
     assert done.returncode in (0, 3), done.stdout + done.stderr
-    assert _tree(testbed) == before
-    release = testbed.out(controller, "slurmctld -V | sed 's/.* //'")
+    assert _tree(skynet) == before
+    release = skynet.out(controller, "slurmctld -V | sed 's/.* //'")
     assert f"from   root@{controller}: Slurm {release} (package slurmctld), /etc/slurm/slurm.conf" in done.stdout
-    nodes = testbed.out(controller, "scontrol -o show node | wc -l")
+    nodes = skynet.out(controller, "scontrol -o show node | wc -l")
     assert f" {nodes} nodes, " in done.stdout
