@@ -130,7 +130,9 @@ def _is_parsed(arguments: tuple[Any, ...]) -> bool:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return everything(tmp_path_factory.mktemp("everything"))
+    data = everything(tmp_path_factory.mktemp("everything"))
+    data["slurm"]["repository"] = {"default": data["slurm"]["repository"]}  # the longer form, which has a field
+    return data
 
 
 # the files that the example names, as their contents
