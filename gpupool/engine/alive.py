@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import gevent
 import pyinfra
+from gevent.event import Event
 from paramiko import SSHException, Transport
 
 from gpupool.remote.command import output_of, remote_command
@@ -33,27 +34,27 @@ def watched(
     if transport is None:
         yield
         return
-    asking = gevent.spawn(_ask, transport, hangs, locked)
+    ended = Event()
+    gevent.spawn(_ask, transport, ended, hangs, locked)
     try:
         yield
     finally:
-        asking.kill(block=False)
+        ended.set()
 
 
-def _ask(transport: Transport, hangs: Callable[[], None], locked: Callable[[str], None]) -> None:
+def _ask(transport: Transport, ended: Event, hangs: Callable[[], None], locked: Callable[[str], None]) -> None:
+    """Ask until `ended` is set. A question in progress then runs to its end: paramiko may be sending."""
     before = ""
-    while True:
-        gevent.sleep(EVERY_SECONDS)
-        if not transport.is_active():
-            return
+    while not ended.wait(EVERY_SECONDS) and transport.is_active():
         try:
             with gevent.Timeout(PATIENCE_SECONDS):
                 holder = _holder(transport)
         except gevent.Timeout:
-            pyinfra.logger.warning("no answer for %s s", PATIENCE_SECONDS)
-            hangs()
+            if not ended.is_set():
+                pyinfra.logger.warning("no answer for %s s", PATIENCE_SECONDS)
+                hangs()
             return
-        if holder != before:
+        if holder != before and not ended.is_set():
             locked(holder)
         before = holder
 
