@@ -19,13 +19,12 @@ COMMANDS: Mapping[str, str] = {
     "explain": "Show the effective settings of a node, partition, account, user or QoS, with the inventory line that "
     "sets each.",
     "render": "Print all files that gpupool would write, Slurm's first, and the accounting entities.",
-    "plan": "Show what apply would change, with diffs and effects; change nothing. Exit code 3: changes, 1: a node "
-    "failed.",
+    "plan": "Show what apply would change, with diffs and effects. Exit code 3: changes, 1: a node failed.",
     "apply": "Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if a node "
     "failed.",
-    "verify": "Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.",
-    "drift": "Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.",
-    "log": "List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read.",
+    "verify": "Check the live nodes against the inventory. Exit code 1 if a check fails.",
+    "drift": "Show how live nodes differ from the inventory. Exit code 3: a difference, 1: no answer.",
+    "log": "List all runs that changed nodes, also of maintain and upgrade: when, who, what.",
     "maintain": "Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, "
     "resume.",
     "upgrade": "Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.",
@@ -33,13 +32,13 @@ COMMANDS: Mapping[str, str] = {
     "onboard": "Add machines to the cluster: compare, deploy and test them, and write them into the inventory.",
     "retire": "Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the "
     "inventory.",
-    "rehearse": "Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if a promise is broken.",
-    "password": "Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user "
-    "already has a password.",
+    "rehearse": "Test in Docker, with real jobs, that each lab gets what the inventory grants. Exit code 1 if a "
+    "promise is broken.",
+    "password": "Set a random Unix password for a user where users log in without a job, and print it once.",
     "restore": "Restore a lost accounting database from a backup, or with --controller all that a lost controller had.",
-    "init": "Create a first inventory, of ten nodes and two labs, that passes `check` and can be started as a testbed.",
+    "init": "Create an example inventory that passes `check` and can be started as a testbed.",
     "adopt": "Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.",
-    "users": "Print `users` entries for the rows of a CSV file, to paste into an inventory. Nothing is written.",
+    "users": "Print `users` entries for the rows of a CSV file, to paste into an inventory.",
     "schema": "Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.",
     "testbed": "The cluster in containers on this machine: up, down, status, ssh.",
     "storage": "Disk usage of the cluster's storage.",
