@@ -117,7 +117,7 @@ def _adopt(folder: Path, files: Path, release: str | None, judge: bool, as_json:
     from gpupool.adopt.folder import Folder
     from gpupool.adopt.inventory import adopted, write
 
-    slurm, assumed = release or DEFAULT, release is None
+    slurm, assumed = release or DEFAULT, not release
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
     known: Known = KNOWN[KNOWN.index(slurm)]

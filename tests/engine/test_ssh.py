@@ -122,12 +122,17 @@ class Steps(Silence):
             self._shown.touch()
 
 
-def test_another_program_with_dpkgs_lock_is_named(
-    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def lock(node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The node's lock of dpkg, about which it is asked all the time."""
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
-    lock, steps = tmp_path / "lock-frontend", Steps(tmp_path / "shown")
+    lock = tmp_path / "lock-frontend"
     node.before = f"export lock={lock};"
+    return lock
+
+
+def test_another_program_with_dpkgs_lock_is_named(node: Server, tmp_path: Path, lock: Path) -> None:
+    steps = Steps(tmp_path / "shown")
     data = {**node.data, "command": f"until [ -e {tmp_path}/shown ]; do sleep 0.05; done"}
     with locked(lock) as holder:
         name = Path(f"/proc/{holder}/comm").read_text().strip()
@@ -136,12 +141,8 @@ def test_another_program_with_dpkgs_lock_is_named(
     assert f"n1: dpkg is locked by {name} (process {holder}): packages wait for it" in steps.steps
 
 
-def test_the_end_of_another_programs_lock_is_shown(
-    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
-    lock, steps = tmp_path / "lock-frontend", Steps(tmp_path / "shown")
-    node.before = f"export lock={lock};"
+def test_the_end_of_another_programs_lock_is_shown(node: Server, tmp_path: Path, lock: Path) -> None:
+    steps = Steps(tmp_path / "shown")
     with locked(lock) as holder:
         free = f"until [ -e {tmp_path}/shown ]; do sleep 0.05; done; kill {holder}; sleep 1"
         run([NodeHost("n1", (), {**node.data, "command": free})], work, execute=True, origin=ORIGIN, progress=steps)

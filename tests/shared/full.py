@@ -38,6 +38,9 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("sample") or os.environ.get(FULL):
         return
     lines = listed()
-    left_out = [item for item in items if is_listed(item.nodeid, lines)]
-    items[:] = [item for item in items if item not in set(left_out)]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (left_out if is_listed(item.nodeid, lines) else kept).append(item)
+    items[:] = kept
     config.hook.pytest_deselected(items=left_out)
