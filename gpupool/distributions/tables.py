@@ -59,6 +59,7 @@ class Distribution:
     on other processors than x86_64. Packages for the purposes in `without` come from elsewhere. `clocks` are the
     packages that keep the time, with their units. `units` are systemd's units by service, without `.service`. `origin`
     is the field of that name in the distribution's archives, `components` are their components beside main.
+    `slurmd_needs_slurm_conf`: the unit of slurmd has the condition that /etc/slurm/slurm.conf exists.
     """
 
     key: str
@@ -77,6 +78,7 @@ class Distribution:
     components: tuple[str, ...]
     without: frozenset[Purpose] = frozenset()
     proved: bool = True
+    slurmd_needs_slurm_conf: bool = False
     by_architecture: Mapping[str, Mapping[Purpose, tuple[str, ...]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -156,6 +158,7 @@ def _releases(table: Mapping[str, Any]) -> Iterable[Distribution]:
             tuple(table["components"]),
             frozenset(row.get("without", ())),
             not table.get("unproved", False),
+            row.get("slurmd_needs_slurm_conf", False),
             {
                 architecture: {purpose: tuple(names) for purpose, names in own.items()}
                 for architecture, own in table.get("architectures", {}).items()

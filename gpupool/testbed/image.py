@@ -92,7 +92,7 @@ def _ensure_base(suite: str, line: Line, tell: Tell) -> None:
         if line.on:
             _ensure_base(suite, line.on, tell)
         tell(f"{line.what}: Debian {suite}")
-        origin = base_tag(suite, line.on) if line.on else _debian(suite, tell)
+        origin = base_tag(suite, line.on) if line.on else debian(suite, tell)
         _build(origin, tag, line.before + line.base(host.proxies(), host.certificates()))
 
 
@@ -146,7 +146,7 @@ def _complaint(done: subprocess.CompletedProcess[str]) -> str:
     return lines[0].removeprefix("E: ") if lines else docker.reason(done)
 
 
-def _debian(suite: str, tell: Tell) -> str:
+def debian(suite: str, tell: Tell) -> str:
     """Return an image of plain Debian: pulled from the registry if it answers, otherwise made from a mirror."""
     official = f"debian:{suite}"
     if is_here(official) or _is_pulled(official):

@@ -60,11 +60,14 @@ def drop_in(
     requires_mounts: tuple[str, ...] = (),
     failed_scope: str = "",
     open_files: int | None = None,
+    *,
+    without_condition: bool = False,
 ) -> File:
     """Return the drop-in that restarts a daemon until everything that it needs is available.
 
     `failed_scope` is a name pattern of the scope that the daemon creates. The daemon cannot create a scope while an
-    earlier one is in state failed.
+    earlier one is in state failed. `without_condition`: the daemon also starts where its configuration file is absent,
+    because it gets its configuration from slurmctld.
     """
     text = fill(
         "daemon.service",
@@ -73,6 +76,7 @@ def drop_in(
         requires_mounts=requires_mounts,
         failed_scope=failed_scope,
         open_files=open_files,
+        without_condition=without_condition,
     )
     return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
 

@@ -21,16 +21,23 @@ _LISTED = 20  # keys: fewer are listed one by one in slurmd's file
 
 
 def compute(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield slurmd's settings, its drop-in, and the rule for its directories: the same on all compute nodes."""
-    return iter(_files(cluster) if node.has("compute") else ())
+    """Yield slurmd's settings, its drop-in, and the rule for its directories: the same on nodes of one distribution."""
+    return iter(_files(cluster, node.system.slurmd_needs_slurm_conf) if node.has("compute") else ())
 
 
 @lru_cache(maxsize=4)
-def _files(cluster: Cluster) -> tuple[File, ...]:
+def _files(cluster: Cluster, needs_slurm_conf: bool) -> tuple[File, ...]:
     after = before_slurm(cluster)
     return (
         File("/etc/default/slurmd", slurmd_default(cluster)),
-        drop_in(cluster, "slurmd", after=after, failed_scope=_SCOPE, open_files=cluster.policies.nofile),
+        drop_in(
+            cluster,
+            "slurmd",
+            after=after,
+            failed_scope=_SCOPE,
+            open_files=cluster.policies.nofile,
+            without_condition=needs_slurm_conf,
+        ),
         File(FOLDERS_CONF, slurmd_folders(cluster)),
     )
 

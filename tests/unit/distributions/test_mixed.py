@@ -9,6 +9,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.slurmd import compute
 from gpupool.compile.system.ssh import settings
 from gpupool.compile.units import units
 from gpupool.errors import TestbedError
@@ -78,3 +79,12 @@ def test_kernel_headers_are_those_of_the_architecture(tmp_path: Path) -> None:
     assert driver
     assert "linux-headers-arm64" in driver.beside
     assert "linux-headers-amd64" not in driver.beside
+
+
+def test_slurmd_of_debian_12_starts_without_a_slurm_conf_of_its_own(tmp_path: Path) -> None:
+    old = (("box: {", "box: {distribution: debian-12, "), ("keys: homes", "keys: homes, compute_ssh: none"))
+    version = ("scheduler:", "slurm: {version: '22.05'}\nsoftware: {distribution: debian-12}\nscheduler:")
+    for name, changes in (("debian-12", (*old, version)), ("debian-13", ())):
+        cluster = load(inventories.copied(inventories.SMALL, tmp_path / name, *changes))
+        (unit,) = (file.text for file in compute(cluster, cluster.nodes["gpu-1"]) if file.path.endswith("gpupool.conf"))
+        assert ("\nConditionPathExists=\n" in unit) == (name == "debian-12"), unit
