@@ -7,6 +7,8 @@
 # ("": not here), $6 the cluster.
 
 line() { printf '%s\t%s\n' "$1" "$2"; }
+clusters() { mariadb -N "$database" -e "select name, $1, control_host from cluster_table where deleted = 0" 2>/dev/null; }
+database=$5
 [ ! -f "$2" ] || line key "$(sha256sum < "$2" | cut -c -64)"
 ! grep -qs "^[0-9a-f]\{64\}  $2\$" "$1" || echo started
 for process in /proc/[0-9]*; do
@@ -26,7 +28,7 @@ fi
 if [ -z "$5" ]; then :
 elif ! mariadb -e 'select 1' >/dev/null 2>&1; then
   [ ! -e "/var/lib/mysql/$5" ] || printf 'tables\nunread\n'
-elif clusters=$(mariadb -N "$5" -e 'select name, id, control_host from cluster_table where deleted = 0' 2>/dev/null); then
+elif clusters=$(clusters id || clusters "''"); then # Slurm 22.05 has no ClusterID, and no column for it
   echo tables
   [ -z "$clusters" ] || printf '%s\n' "$clusters" | sed 's/^/known\t/'
   mariadb -N "$5" -e "select 'job', id_job from \`$6_job_table\`

@@ -11,7 +11,7 @@ from gevent.pool import Pool
 from pyinfra.api.facts import get_fact
 from pyinfra.context import ctx_host, ctx_state
 
-from gpupool.facts.remains import Remains, RemainsState
+from gpupool.facts.remains import KnownCluster, Remains, RemainsState
 from gpupool.operations.ambient import run_state, this_host
 from gpupool.operations.frame import Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
@@ -99,19 +99,28 @@ def mismatches(heart: Heart, answers: Answers) -> list[str]:
     saved, there = _saved(heart, answers), answers.get(heart.database)
     if saved is None or there is None or there.unread:
         return []
-    number = number_of(heart, answers)
-    if not number:
+    if not is_known(heart, answers):
         return [f"{heart.state} has the state of the cluster, and the database on {heart.database} does not have it"]
-    if saved.number and saved.number != number:
+    number = number_of(heart, answers)
+    if saved.number and number and saved.number != number:
         return [f"{heart.state} has the ClusterID {saved.number}, and the database on {heart.database} has {number}"]
     return []
 
 
+def is_known(heart: Heart, answers: Answers) -> bool:
+    """Return whether the database has the cluster."""
+    return _known(heart, answers) is not None
+
+
 def number_of(heart: Heart, answers: Answers) -> str:
-    """Return the ClusterID that the database has for the cluster; "" if it does not have the cluster."""
+    """Return the ClusterID in the database; "" if it does not have the cluster, or is of a Slurm without ClusterIDs."""
+    known = _known(heart, answers)
+    return known.number if known else ""
+
+
+def _known(heart: Heart, answers: Answers) -> KnownCluster | None:
     there = answers.get(heart.database)
-    known = there.known if there else ()
-    return next((each.number for each in known if each.name == heart.cluster), "")
+    return next((each for each in (there.known if there else ()) if each.name == heart.cluster), None)
 
 
 def _saved(heart: Heart, answers: Answers) -> RemainsState | None:

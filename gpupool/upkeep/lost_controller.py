@@ -99,7 +99,7 @@ class Recovery:
         database = self._heart.database
         saved = self._asked(database, Backups(), program=COMMAND)
         mismatch = bool(remains.mismatches(self._heart, answers))
-        no_database = not remains.number_of(self._heart, answers) or (mismatch and saved is not None and not saved.jobs)
+        no_database = not remains.is_known(self._heart, answers) or (mismatch and saved is not None and not saved.jobs)
         no_queue = remains.has_no_queue(self._heart, answers)
         if backup and not no_database:
             raise UsageError("--backup: the database is not lost; gpupool restore without --controller replaces it")
