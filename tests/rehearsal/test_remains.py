@@ -23,5 +23,5 @@ def test_the_database_and_the_state_of_a_cluster_fit_together(version: Tested, t
         look = ask(LOOK, *arguments(cluster.name, heart.state, database=True))
         there = read(twin.run(str(look)).out.splitlines())
     assert (there.name, there.tables) == ("small", True)
-    answers = {name: there for name in (*heart.controllers, heart.database)}
+    answers = dict.fromkeys((*heart.controllers, heart.database), there)
     assert (is_known(heart, answers), mismatches(heart, answers)) == (True, []), there

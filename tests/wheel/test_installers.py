@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from wheels import Built, build
+from wheels import build
 
 from gpupool.testbed import dockerd, image
 
