@@ -11,15 +11,25 @@ new count.
 """
 
 from gpupool.shell import shell_file
+from gpupool.slurm.releases import has
 
 #: The functions that start the second slurmctld.
 START = shell_file(__package__, "trial_start.sh")
 _TRIAL = START + shell_file(__package__, "trial.sh")
 
 
-def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
+def check(release: str, conf: str = "/etc/slurm/slurm.conf") -> list[str]:
     """Return the command for `files.put(check=…)` of slurm.conf and related files (gres.conf, job_submit.lua, …).
 
-    On a node without slurmctld it accepts all files. `$GPUPOOL_NEW` is the suffix of new files.
+    `release` is that of Slurm on the node. On a node without slurmctld the command accepts all files. `$GPUPOOL_NEW` is
+    the suffix of new files.
     """
-    return ["sh", "-c", _TRIAL.strip(), "trial", conf]
+    return ["sh", "-c", f"{with_cluster_id(release)}{_TRIAL.strip()}", "trial", conf]
+
+
+def with_cluster_id(release: str) -> str:
+    """Return the first line for a script with `START`: the ClusterID, if a slurmctld of this release needs one.
+
+    The state of an earlier release has none, and there is no slurmdbd to ask.
+    """
+    return "cluster_id=1\n" if has(release, "ClusterID in the state") else ""

@@ -2,7 +2,7 @@
 # Functions that start a second slurmctld in a network namespace, with the current or the new files of Slurm and a copy of
 # its state. $1 is the path of the current slurm.conf; new files are beside it, with the suffix $GPUPOOL_NEW. $saved: the
 # directory of the state, by default that of slurm.conf. `start now` or `start new` write the folder $dir/now or $dir/new:
-# `jobs` with the columns of squeue, and `log`.
+# `jobs` with the columns of squeue, and `log`. $cluster_id: the ClusterID of a state that has none, "" for none.
 
 set -u; umask 077
 conf=$1; etc=${conf%/*}
@@ -36,6 +36,9 @@ prepare() { # now or new
     -e '/^[[:space:]]*PartitionName=/Is/[[:space:]](QOS|AllowQos|DenyQos)=[^[:space:]]*//Ig' \
     -e '/^[[:space:]]*NodeName=(DEFAULT[[:space:]])?/I{/=DEFAULT[[:space:]]/Ib;s/[[:space:]]NodeAddr=[^[:space:]]*//I' \
     -e 's/[[:space:]]*$/ NodeAddr=192.0.2.1/}' "$at/slurm.conf"
+  # without a ClusterID, slurmctld waits for slurmdbd; a release before ClusterIDs ends at once if there is one
+  name=$at/state/clustername
+  [ -z "${cluster_id-}" ] || [ ! -s "$name" ] || grep -qF '|' "$name" || printf '|%s' "$cluster_id" >> "$name"
   if [ -s "$at/state/last_tres" ]; then # slurmctld uses slurmdbd's last answer, which lacks new TRES
     storage=slurmdbd; tres=$(value AccountingStorageTRES "$conf")
   else # without accounts, slurmctld 24.11 crashes in half of its starts if PriorityFlags has NO_FAIR_TREE

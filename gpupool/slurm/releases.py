@@ -34,6 +34,7 @@ Ability = Literal[
     "CgroupPlugin=disabled",
     "AutoDetect=nvidia",
     "conmgr_max_connections",
+    "ClusterID in the state",
     "NamespaceType",
 ]
 
@@ -69,6 +70,8 @@ SINCE: Mapping[Ability, str] = {
     "AutoDetect=nvidia": "24.11",
     # the open connections of slurmctld, 150 by default. RN 24.11
     "conmgr_max_connections": "24.11",
+    # the file clustername has NAME|ID; without the ID, slurmctld waits for slurmdbd. src/slurmctld/controller.c
+    "ClusterID in the state": "24.11",
     # the new name of JobContainerType; its value namespace/tmpfs replaces job_container/tmpfs. slurm.conf(5)
     "NamespaceType": "25.11",
 }

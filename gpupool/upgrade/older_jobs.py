@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import release_of
-from gpupool.remote.controller import Controller
+from gpupool.remote.controller import Controller, NoAnswerError
 from gpupool.shell import shell_file
 from gpupool.slurm.jobs import Job
 from gpupool.slurm.releases import number
@@ -29,18 +29,25 @@ class OlderJobs:
     """The jobs on some nodes that began before a slurmd was replaced whose release the new one does not read.
 
     dpkg's log has the replaced versions of a node. A node that does not answer, or that has no log, counts as without.
+    `begun`: an earlier run has replaced daemons of this upgrade, after it had waited for these jobs. It may have ended
+    while slurmctld was stopped: then there are none.
     """
 
-    def __init__(self, controller: Controller, nodes: Sequence[Node], release: str) -> None:
-        self._controller = controller
+    def __init__(self, controller: Controller, nodes: Sequence[Node], release: str, *, begun: bool) -> None:
+        self._controller, self._begun = controller, begun
         until = _until(controller, nodes, number(READS_FROM[release]))
         self._until = {name: at for name, at in until.items() if at}
         self._nodes = [node for node in nodes if node.name in self._until]
 
     def now(self) -> Mapping[str, tuple[Job, ...]]:
         """Return the jobs that still run, by node; nodes without such jobs are left out."""
-        begun = starts(self._controller, self._nodes)
-        on = by_node(jobs(self._controller, self._nodes), self._nodes)
+        try:
+            begun = starts(self._controller, self._nodes)
+            on = by_node(jobs(self._controller, self._nodes), self._nodes)
+        except NoAnswerError:
+            if self._begun:
+                return {}
+            raise
         older = {
             name: tuple(job for job in on[name] if begun.get(job.id, at + 1) <= at) for name, at in self._until.items()
         }

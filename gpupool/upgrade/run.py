@@ -64,7 +64,7 @@ class Upgrade:
             self._stages(at_most)
 
     def _wait_for_older_jobs(self) -> None:
-        older = older_jobs(self._controller, self._cluster, self._reached)
+        older = older_jobs(self._controller, self._cluster, self._reached, self._todo)
         while left := older.now():
             for name, jobs in left.items():
                 self._observer.step(name, f"waiting for {drain.jobs_in_brief(jobs)} of an older release")
@@ -98,6 +98,7 @@ class Upgrade:
             pending = [node for node in stage.nodes if node.name in self._todo]
             match stage.kind:
                 case "compute nodes":
+                    self._ensure_slurmctld_runs()
                     self._compute(stage.nodes, at_most)
                 case "slurmdbd" if pending:
                     self._database(pending[0])
@@ -150,6 +151,13 @@ class Upgrade:
         self._apply([node.name for node in controllers])
         if self._cluster.controllers[0] in controllers:
             self._observer.step(self._cluster.controllers[0].name, f"slurmctld {self._wait_for_slurmctld()} answers")
+
+    def _ensure_slurmctld_runs(self) -> None:
+        """Start slurmctld, if an earlier run has replaced its packages and was ended, or refused, before its start."""
+        try:
+            self._controller.ask("scontrol", "show", "config")
+        except NoAnswerError:
+            self._start_controllers(self._cluster.controllers)
 
     def _compute(self, nodes: Sequence[Node], at_most: int) -> None:
         drained = {name for name, state in states(self._controller, nodes).items() if state.is_ours(WORK)}

@@ -127,7 +127,8 @@ class Recovery:
     def _jobs_in(self, queue: str) -> set[str]:
         """Return the numbers of the jobs in a backup of the queue."""
         self._step(f"the jobs in {queue} are read")
-        words = ["sh", "-c", _SAVED_JOBS, "gpupool-trial", SLURM_CONF, queue]
+        script = trial.with_cluster_id(self._runner.target.cluster.slurm.version) + _SAVED_JOBS
+        words = ["sh", "-c", script, "gpupool-trial", SLURM_CONF, queue]
         return {line.split()[0] for line in self._nodes.output_on(self._first, *words, seconds=_SECONDS).splitlines()}
 
     def _look(self, names: Collection[str]) -> dict[str, RemainsState]:

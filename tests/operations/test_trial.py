@@ -12,6 +12,7 @@ import stand_ins
 from pace import until
 
 from gpupool.operations.trial import check
+from gpupool.slurm.releases import DEFAULT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the script gives its folder to Slurm's user")
 
@@ -20,6 +21,9 @@ STAND_INS = {
     "slurmctld": r"""
 conf=$3; grep -q '^State.*/state' "$conf" || exit 3
 [ -z "${SEEN-}" ] || (cd "${conf%/*}/state" && find hash.* -type f) > "$SEEN"
+name=$(cat "${conf%/*}/state/clustername" 2>/dev/null)
+[ "${STATE-}" != plain ] || [ "${name%|*}" = "$name" ] || { echo "slurmctld: fatal: CLUSTER NAME MISMATCH"; exit 1; }
+[ "${STATE-}" != numbered ] || [ "${name%|*}" != "$name" ] || { echo "slurmctld: fatal: no ClusterID"; exit 1; }
 if line=$(grep -n '^NoSuchKey' "$conf"); then
   echo "${AS-slurmctld: }error: _parse_next_key: Parsing error at unrecognized key: NoSuchKey"
   echo "${AS-slurmctld: }fatal: Unable to process configuration file"; exit 1
@@ -61,16 +65,16 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return etc
 
 
-def command(etc: Path) -> list[str]:
+def command(etc: Path, release: str = DEFAULT) -> list[str]:
     """Return the command of the trial, with the folder `run` beside `etc` instead of /run."""
-    return [word.replace("/run/", f"{etc.parent}/run/") for word in check(f"{etc}/slurm.conf")]
+    return [word.replace("/run/", f"{etc.parent}/run/") for word in check(release, f"{etc}/slurm.conf")]
 
 
-def tried(etc: Path) -> tuple[int, str]:
+def tried(etc: Path, release: str = DEFAULT) -> tuple[int, str]:
     """Test the new files beside /etc/slurm's: return the exit status and the last line of standard error."""
     before = {path.name: path.read_text() for path in etc.iterdir()}
     done = subprocess.run(
-        command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
+        command(etc, release), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
     )
     assert {path.name: path.read_text() for path in etc.iterdir()} == before
     assert not list((etc.parent / "run").iterdir())
@@ -108,6 +112,20 @@ def test_jobs_keep_their_scripts_or_slurmctld_would_end_them(
     monkeypatch.setenv("SEEN", f"{tmp_path}/seen")
     assert tried(etc) == (0, "")
     assert sorted((tmp_path / "seen").read_text().splitlines()) == scripts
+
+
+@pytest.mark.parametrize(("release", "wanted"), [("23.11", "plain"), ("24.11", "numbered")])
+def test_the_state_of_a_release_without_cluster_ids_is_tried_with_every_release(
+    etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, wanted: str
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "clustername").write_text("small")
+    for now in (etc / "slurm.conf", etc / f"slurm.conf{NEW}"):
+        now.write_text(CONF.replace("/nowhere", f"{tmp_path}/state"))
+    monkeypatch.setenv("STATE", wanted)
+    assert tried(etc, release) == (0, "")
+    lay(etc, CONF.replace("/nowhere", f"{tmp_path}/state").replace("PriorityWeightAge=1", "NoSuchKey=1"))
+    assert "Parsing error at unrecognized key: NoSuchKey" in tried(etc, release)[1]
 
 
 def test_jobs_that_would_end_are_named(etc: Path) -> None:

@@ -51,6 +51,27 @@ def test_a_silent_slurmctld_is_abandoned_after_its_time(run: Run) -> None:
         run()
 
 
+def test_after_a_refused_slurm_conf_the_next_run_starts_slurmctld_and_goes_on(run: Run) -> None:
+    starts = run.runner.effects.pop("apply")
+    run.runner.failures["apply", "ctl"] = "Slurm configuration: refused, nothing is replaced"
+    with pytest.raises(GpupoolError, match=r"ctl: Slurm configuration: .*\n?.*it already has the packages"):
+        run()
+    run.slurm.away = True
+    run.runner.changes["look", "ctl"] = []
+    run.fake.replaced["gpu-1"] = f"{int(run.fake.clock.time())} 23.11.4-1\n"
+    run.runner.failures.clear()
+    run.runner.runs.clear()
+
+    def back(names: tuple[str, ...]) -> None:
+        run.slurm.away = False
+        starts(names)
+
+    run.runner.effects["apply"] = back
+    run()
+    begun = [step for step in run.steps() if step[0] != "fetch"]
+    assert begun[:2] == [("apply", ("ctl",)), ("change", ("gpu-1",))]
+
+
 def test_a_first_compute_node_that_fails_is_left_drained_and_stops_all_others(run: Run) -> None:
     run.runner.failures["change", "gpu-1"] = "Slurm: dpkg was interrupted"
     with pytest.raises(GpupoolError, match=r"gpu-1: Slurm: dpkg was .*\ngpu-1 stay drained, and the upgrade stops"):
