@@ -29,8 +29,8 @@ class OlderJobs:
     """The jobs on some nodes that began before a slurmd was replaced whose release the new one does not read.
 
     dpkg's log has the replaced versions of a node. A node that does not answer, or that has no log, counts as without.
-    `begun`: an earlier run has replaced daemons of this upgrade, after it had waited for these jobs. It may have ended
-    while slurmctld was stopped: then there are none.
+    `begun`: an earlier run of this upgrade has replaced slurmdbd, after it had waited for these jobs. If it ended while
+    slurmctld was stopped, there are none.
     """
 
     def __init__(self, controller: Controller, nodes: Sequence[Node], release: str, *, begun: bool) -> None:

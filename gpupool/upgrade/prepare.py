@@ -48,17 +48,15 @@ def prepare(controller: Controller, runner: DeployRunner) -> Prepared:
         _ensure_no_other_changes(runner, rollback.former(), work)
     todo = tuple(name for name, changes in work.items() if changes)
     reached = tuple(name for name in report.hosts if name not in lost)
-    older = older_jobs(controller, runner.target.cluster, reached, todo).now() if todo else {}
+    older = older_jobs(controller, runner.target.cluster, reached, rollback).now() if todo else {}
     return Prepared(report, todo, reached, lost, older)
 
 
-def older_jobs(controller: Controller, cluster: Cluster, reached: Collection[str], todo: Collection[str]) -> OlderJobs:
-    """Return the jobs on the compute nodes among the `reached` ones that the new release would lose.
-
-    `todo` are the nodes without the packages of the new release.
-    """
+def older_jobs(controller: Controller, cluster: Cluster, reached: Collection[str], rollback: Rollback) -> OlderJobs:
+    """Return the jobs on the compute nodes among the `reached` ones that the new release would lose."""
     nodes = [node for node in cluster.having("compute") if node.name in reached]
-    return OlderJobs(controller, nodes, cluster.slurm.version, begun=not _first(cluster) <= set(todo))
+    release = cluster.slurm.version
+    return OlderJobs(controller, nodes, release, begun=rollback.release() == release)
 
 
 def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class Upgrade:
             self._stages(at_most)
 
     def _wait_for_older_jobs(self) -> None:
-        older = older_jobs(self._controller, self._cluster, self._reached, self._todo)
+        older = older_jobs(self._controller, self._cluster, self._reached, self._rollback)
         while left := older.now():
             for name, jobs in left.items():
                 self._observer.step(name, f"waiting for {drain.jobs_in_brief(jobs)} of an older release")

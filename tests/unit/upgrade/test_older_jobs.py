@@ -5,11 +5,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from upgrading import NODES, Run
+from upgrading import Run
 
 from gpupool.cli import upgrade as cli
 from gpupool.shell import shell_file
 from gpupool.upgrade.prepare import older_jobs
+from gpupool.upgrade.rollback import Rollback
 
 DAY = 86400
 
@@ -64,7 +65,7 @@ def test_other_jobs_are_not_asked_for_or_not_waited_for(run: Run, replaced: str)
 def test_a_node_that_does_not_answer_has_none(hop: Run) -> None:
     cluster = hop.fake.target.cluster
     hop.fake.silent.add("gpu-1")
-    assert older_jobs(hop.fake, cluster, ["gpu-1"], NODES).now() == {}
+    assert older_jobs(hop.fake, cluster, ["gpu-1"], Rollback(hop.fake, hop.runner)).now() == {}
 
 
 def test_an_upgrade_without_work_asks_no_node(hop: Run) -> None:
