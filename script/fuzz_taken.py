@@ -44,10 +44,10 @@ _SCRIPT = (Path(__file__).parent / "fuzz_taken.sh").read_text()
 class Slurm:
     """A container with Slurm's programs, and no cluster."""
 
-    def __init__(self, name: str) -> None:
-        """Set the name of the container."""
+    def __init__(self, name: str, release: Tested) -> None:
+        """Set the name of the container, and the release of its Slurm."""
         self.shell = Shell(name)
-        self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{trial.check()[2]}\nEND_OF_TRIAL")
+        self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{trial.check(release)[2]}\nEND_OF_TRIAL")
 
     def complaints(self, cluster: Cluster) -> list[str]:
         """Return the complaints of slurmctld and slurmd about a cluster's files."""
@@ -109,7 +109,7 @@ def slurm(version: Tested = DEFAULT) -> Iterator[Slurm]:
     tag = image.ensure(version, print)
     name = container.run(tag, place, "fuzz", state="/var/spool/slurmctld", keep=False, rights=rights)
     try:
-        yield Slurm(name)
+        yield Slurm(name, version)
     finally:
         container.remove(name)
 
