@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.cli import adopt_steps
+from gpupool.cli import adopt_back, adopt_steps
 from gpupool.cli.check import as_entry
-from gpupool.cli.screen import Json, print_json, stderr, stdout
+from gpupool.cli.screen import Json, OnOption, print_json, stderr, stdout
 from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
@@ -61,6 +61,13 @@ def command(
             "--steps", help="Show what gpupool could take over next in the inventory FOLDER, and change nothing."
         ),
     ] = False,
+    back: Annotated[
+        bool,
+        typer.Option(
+            "--back",
+            help="Restore what the nodes of the inventory FOLDER had before gpupool: files, units, host name.",
+        ),
+    ] = False,
     slurm: Annotated[
         str | None,
         typer.Option(
@@ -74,6 +81,8 @@ def command(
         bool,
         typer.Option("--judge", help="Let a slurmctld in a container read and compare the site's files and gpupool's."),
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --back: restore without asking first.")] = False,
+    on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
     """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
@@ -81,7 +90,7 @@ def command(
     In the inventory all nodes are `managed: false`, so other commands log in to none of them. Exit code 0: no
     difference, 3: some, 2: `check` refuses the inventory.
 
-    Changes: nothing but the new folder.
+    Changes: nothing but the new folder; with --back, the nodes of the inventory.
 
     Examples:
       gpupool adopt --from root@controller my-site
@@ -89,12 +98,18 @@ def command(
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
       gpupool adopt --steps my-site
       gpupool adopt --files copy-of-etc-slurm my-site --judge
+      gpupool adopt --back my-site
     """
-    if steps:
-        if files or controller or slurm or judge or as_json:
-            raise UsageError("--steps reads the inventory alone: leave out the other options")
-        adopt_steps.show(folder)
+    if steps or back:
+        if (steps and back) or files or controller or slurm or judge or as_json:
+            raise UsageError(f"{'--steps' if steps else '--back'} reads the inventory: leave out the other options")
+        if back:
+            adopt_back.restore(folder, on, yes)
+        else:
+            adopt_steps.show(folder)
         return
+    if yes:
+        raise UsageError("--yes is only for --back: nothing else is asked")
     from gpupool.adopt.inventory import ensure_new
 
     if (files is None) == (controller is None):
