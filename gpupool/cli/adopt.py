@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.cli import adopt_back, adopt_steps
+from gpupool.adopt.asked import Ask
+from gpupool.cli import adopt_asked, adopt_back, adopt_steps
 from gpupool.cli.check import as_entry
 from gpupool.cli.screen import Json, OnOption, print_json, stderr, stdout
 from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
@@ -55,6 +56,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    ask: Annotated[
+        Ask | None,
+        typer.Option(
+            "--ask",
+            help="With --from: which nodes tell their hardware, GPUs and mounts over SSH; kinds: one of each line of "
+            "nodes. Default: kinds.",
+            show_default=False,
+        ),
+    ] = None,
     steps: Annotated[
         bool,
         typer.Option(
@@ -94,6 +104,7 @@ def command(
 
     Examples:
       gpupool adopt --from root@controller my-site
+      gpupool adopt --from root@controller my-site --ask all
       gpupool adopt --files copy-of-etc-slurm my-site
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
       gpupool adopt --steps my-site
@@ -101,7 +112,7 @@ def command(
       gpupool adopt --back my-site
     """
     if steps or back:
-        if (steps and back) or files or controller or slurm or judge or as_json:
+        if (steps and back) or files or controller or ask or slurm or judge or as_json:
             raise UsageError(f"{'--steps' if steps else '--back'} reads the inventory: leave out the other options")
         if back:
             adopt_back.restore(folder, on, yes)
@@ -116,6 +127,8 @@ def command(
         raise UsageError("name the source of the cluster's files: --from CONTROLLER or --files DIR")
     ensure_new(folder)
     if files is not None:
+        if ask:
+            raise UsageError("--ask is only for --from: a copy of files has no nodes")
         _adopt(folder, files, slurm, judge, as_json)
         return
     from gpupool.adopt.controller import copy_from
@@ -124,7 +137,9 @@ def command(
     assert controller is not None
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         running = copy_from(controller, Path(place))
-        _say_running(controller, running, stderr if as_json else stdout)
+        screen = stderr if as_json else stdout
+        _say_running(controller, running, screen)
+        adopt_asked.show(controller, running, Path(place), ask or "kinds", screen)
         _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json)
 
 

@@ -12,7 +12,7 @@ is_recorded() { # path: whether gpupool has put it
   [ -f "$record" ] && at=$1 LC_ALL=C awk -F '\t' '$1 == ENVIRON["at"] { found = 1 } END { exit !found }' "$record"
 }
 private() { # directory: create it and its parents, for root alone
-  output=$(umask 077; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be created" "$output"
+  output=$( { (umask 022; mkdir -p -- "${record%/*}") && (umask 077; mkdir -p -- "$1"); } 2>&1 ) || lost "$1" "cannot be created" "$output"
 }
 keep_former() { # path of a file or link; a copy of a killed run is replaced, because the file may have changed since
   ! is_recorded "$1" || return 0
