@@ -74,7 +74,7 @@ def read(node: str, out: str, entry: Entry) -> Asked:
     def of(kind: str) -> tuple[str, ...]:
         return tuple(value for name, _, value in rows if name == kind)
 
-    hardware = next((_pairs(line) for line in of("hardware")), None)
+    hardware = next((_pairs(line) for line in of("hardware") if line.startswith("NodeName=")), None)
     differences = ("there is no slurmd",) if hardware is None else tuple(_differences(entry, hardware))
     return Asked(node, "", "".join(of("source")[:1]), of("gres"), of("mount"), differences)
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what a node knows of itself, for `adopt --from`. It only reads. Each line has a tab: hardware and the line of
+# Prints what a node knows of itself, for `adopt --from`. It only reads. Each line has a tab: hardware and a line of
 # `slurmd -C`; gres and a line of `slurmd -G`; source and where slurmd has slurm.conf from; mount and a mounted network
 # file system; end.
 
@@ -7,7 +7,7 @@ export LC_ALL=C
 pid=$(pgrep -o -x slurmd)
 daemon=$(readlink "/proc/$pid/exe" 2>/dev/null || PATH=$PATH:/opt/slurm/sbin:/usr/local/sbin command -v slurmd)
 if [ -n "$daemon" ]; then
-  timeout 20 "$daemon" -C 2>/dev/null | sed -n 's/^NodeName=/hardware\tNodeName=/p'
+  timeout 20 "$daemon" -C 2>/dev/null | sed 's/^/hardware\t/'
   timeout 20 "$daemon" -G 2>&1 | sed -n 's/^.*Gres Name=/gres\tName=/p'
 fi
 [ -z "$pid" ] || started=$(tr '\0' '\n' <"/proc/$pid/cmdline"; tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^SLURM_CONF=/-f\n/p')

@@ -1,4 +1,4 @@
-"""What a node had before gpupool changed it: the site's files, rights of directories, host name, units and packages."""
+"""The state of a node before gpupool changed it: the site's files, rights of directories, host name, units and packages."""
 
 import base64
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _LOOK = shell_file(__package__, "former.sh")
 class FormerFile(Shown):
     """A kept file or link. `was` and `now` are rights as text, `now` "" for a missing file.
 
-    `text` and `present` are the kept and the present text, None for a link, a large file, one that is not text, or one
-    that only some users may read. `same` files have no other values.
+    `text` and `present` are the kept and the present text, None for a link, a large file, bytes that are not
+    text, or a file for only some users. `same` files have no other values.
     """
 
     path: str
@@ -48,11 +48,11 @@ class FormerUnit(Shown):
 
 @dataclass(frozen=True)
 class FormerState(Shown):
-    """What a node had: `kept` is whether there is a folder at all, `has_state` whether it has host name and units.
+    """The former state of a node: `kept` is whether there is a folder at all, `has_state` whether it has host name and units.
 
     `rights` are directories with their former and present rights (UID:GID MODE), `added` directories without a file
     that gpupool created, `packages` those installed since then. Only units that gpupool has changed are in `units`.
-    `accounting`: there is a dump of the accounting.
+    `accounting`: there is a dump of the accounting, also after a way back.
     """
 
     kept: bool
@@ -71,7 +71,7 @@ class Former(Fact[FormerState]):
 
     def command(self) -> StringCommand:
         """Ask for all of it in one command."""
-        return ask(_LOOK, BEFORE, STAMPS)
+        return ask(_LOOK, BEFORE, STAMPS, ACCOUNTS)
 
     def read(self, lines: list[str]) -> FormerState:
         """Read the answer."""

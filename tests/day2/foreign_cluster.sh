@@ -2,6 +2,7 @@
 # Builds a small Slurm cluster by hand, as a site without gpupool has it. $1 part: controller or compute; $2 the munge key
 # in base64; $3 lines for /etc/hosts.
 set -eu
+password=of-the-site key=StoragePass
 printf '%s\n' "$3" >>/etc/hosts
 base64 -d <<<"$2" >/etc/munge/munge.key
 chown munge: /etc/munge/munge.key; chmod 0400 /etc/munge/munge.key
@@ -36,15 +37,15 @@ chmod 0664 /etc/slurm/slurm.conf
 touch -d '2024-05-06 07:08:09.123456789' /etc/slurm/slurm.conf /etc/slurm/nodes.conf
 if [ "$1" = compute ]; then systemctl enable --now slurmd; exit; fi
 systemctl start mariadb
-mariadb -e "create database if not exists slurm_acct_db; create user slurm@localhost identified by 'a-password';
+mariadb -e "create database if not exists slurm_acct_db; create user slurm@localhost identified via mysql_native_password using password('$password');
   grant all on slurm_acct_db.* to slurm@localhost"
-cat >/etc/slurm/slurmdbd.conf <<'CONF'
+cat >/etc/slurm/slurmdbd.conf <<CONF
 DbdHost=ctl
 SlurmUser=slurm
 StorageType=accounting_storage/mysql
 StorageLoc=slurm_acct_db
 StorageUser=slurm
-StoragePass=a-password
+$key=$password
 LogFile=/var/log/slurm/dbd.log
 CONF
 chown slurm: /etc/slurm/slurmdbd.conf; chmod 0600 /etc/slurm/slurmdbd.conf

@@ -78,13 +78,13 @@ def tree(top: Path) -> dict[str, tuple[Any, ...]]:
 
 
 def site(top: Path) -> Path:
-    """Write the files of a site: other modes, old times, no text, a link, a directory of its own that is empty."""
+    """Write the files of a site: other modes, old times, no text, a link, an empty directory."""
     (top / "slurm").mkdir(parents=True)
     (top / "slurm").chmod(0o2775)
     (top / "empty").mkdir()
     (top / "slurm/slurm.conf").write_bytes(b"ClusterName=sea\r\n# \xff\n")
     (top / "slurm/slurm.conf").chmod(0o664)
-    (top / "slurm/secret").write_text("StoragePass=x\n")
+    (top / "slurm/secret").write_text("a password\n")
     (top / "slurm/secret").chmod(0o600)
     (top / "slurm/same").write_text("same\n")
     (top / "slurm/same").chmod(0o640)
@@ -125,7 +125,7 @@ def test_only_root_can_read_what_is_kept(tmp_path: Path, library: Path) -> None:
     do(put, **change(site(tmp_path / "etc")))
     kept = library / "before"
     assert kept.stat().st_mode & 0o777 == 0o700
-    assert (kept / f"files{tmp_path}/etc/slurm/secret").read_text() == "StoragePass=x\n"
+    assert (kept / f"files{tmp_path}/etc/slurm/secret").read_text() == "a password\n"
 
 
 @pytest.mark.parametrize("lines", range(1, 13))

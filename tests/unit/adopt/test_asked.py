@@ -31,7 +31,7 @@ def answer(conf: SlurmConf, node: str, hardware: str) -> asked.Asked:
     return asked.read(node, f"hardware\tNodeName={node} {hardware}\nsource\t/etc/slurm/slurm.conf (nfs)\nend\n", entry)
 
 
-def test_one_node_of_each_line_is_asked_and_rather_one_that_responds(conf: SlurmConf) -> None:
+def test_one_node_of_each_line_is_asked_and_silent_nodes_are_avoided(conf: SlurmConf) -> None:
     assert [*asked.chosen(conf, "kinds", ["gpu1", "cpu1", "cpu2"])] == ["gpu2", "cpu1"]
     assert [*asked.chosen(conf, "all", [])] == ["gpu1", "gpu2", "gpu3", "cpu1", "cpu2"]
     assert asked.chosen(conf, "none", []) == {}
