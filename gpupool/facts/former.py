@@ -1,4 +1,4 @@
-"""The state of a node before gpupool changed it: the site's files, rights of directories, host name, units and packages."""
+"""The state of a node before gpupool changed it: files, rights of directories, host name, units and packages."""
 
 import base64
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class FormerUnit(Shown):
 
 @dataclass(frozen=True)
 class FormerState(Shown):
-    """The former state of a node: `kept` is whether there is a folder at all, `has_state` whether it has host name and units.
+    """The former state of a node: `kept` is whether there is any, `has_state` whether it has host name and units.
 
     `rights` are directories with their former and present rights (UID:GID MODE), `added` directories without a file
     that gpupool created, `packages` those installed since then. Only units that gpupool has changed are in `units`.
