@@ -15,7 +15,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 @where(applies)
 def names(cluster: Cluster, node: Node) -> None:
     """Create accounts and QoS before slurmctld starts: it exits if a partition names a QoS that slurmdbd lacks."""
-    accounting.entities(name="Account names", wanted=entities(cluster), limits=False)
+    accounting.entities(name="Account names", wanted=entities(cluster), limits=False, keep=True)
 
 
 @where(applies)
@@ -26,4 +26,5 @@ def limits(cluster: Cluster, node: Node) -> None:
         wanted=entities(cluster),
         roster=roster_for(cluster),
         end_running=cluster.policies.jobs_of_removed_users == "end",
+        keep=True,
     )

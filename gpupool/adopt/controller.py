@@ -38,8 +38,11 @@ class Running:
     not_read: list[str] = field(default_factory=list)
 
 
-def copy_from(login: str, into: Path) -> Running:
-    """Copy the files of `USER@HOST`, or of HOST by the admin's own SSH configuration; else as `copy`."""
+def door(login: str) -> tuple[Machine, str]:
+    """Return how to log in as `USER@HOST`, or to HOST by the admin's own SSH configuration, and the host.
+
+    UsageError if it is neither.
+    """
     user, at, host = login.rpartition("@")
     try:
         admin = AdminSsh(user=user if at else None)
@@ -47,7 +50,13 @@ def copy_from(login: str, into: Path) -> Running:
         admin = None
     if admin is None or not host or host.startswith("-"):
         raise UsageError(f"--from {login}: write HOST or USER@HOST, as for ssh")
-    with Nodes.at(Machine(admin), {host: ""}) as nodes:
+    return Machine(admin), host
+
+
+def copy_from(login: str, into: Path) -> Running:
+    """Copy the files of `USER@HOST` (see `door`), as `copy`."""
+    machine, host = door(login)
+    with Nodes.at(machine, {host: ""}) as nodes:
         return copy(nodes, host, into)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.cli import adopt_steps
+from gpupool.adopt.asked import Ask
+from gpupool.cli import adopt_asked, adopt_back, adopt_steps
 from gpupool.cli.check import as_entry
-from gpupool.cli.screen import Json, print_json, stderr, stdout
+from gpupool.cli.screen import Json, OnOption, print_json, stderr, stdout
 from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
@@ -55,10 +56,26 @@ def command(
             show_default=False,
         ),
     ] = None,
+    ask: Annotated[
+        Ask | None,
+        typer.Option(
+            "--ask",
+            help="With --from: which nodes tell their hardware, GPUs and mounts over SSH; kinds: one of each line of "
+            "nodes. Default: kinds.",
+            show_default=False,
+        ),
+    ] = None,
     steps: Annotated[
         bool,
         typer.Option(
             "--steps", help="Show what gpupool could take over next in the inventory FOLDER, and change nothing."
+        ),
+    ] = False,
+    back: Annotated[
+        bool,
+        typer.Option(
+            "--back",
+            help="Restore what the nodes of the inventory FOLDER had before gpupool: files, units, host name.",
         ),
     ] = False,
     slurm: Annotated[
@@ -74,6 +91,8 @@ def command(
         bool,
         typer.Option("--judge", help="Let a slurmctld in a container read and compare the site's files and gpupool's."),
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --back: restore without asking first.")] = False,
+    on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
     """Write an inventory of a cluster that runs already, and show how its slurm.conf would differ.
@@ -81,26 +100,35 @@ def command(
     In the inventory all nodes are `managed: false`, so other commands log in to none of them. Exit code 0: no
     difference, 3: some, 2: `check` refuses the inventory.
 
-    Changes: nothing but the new folder.
+    Changes: nothing but the new folder; with --back, the nodes of the inventory.
 
     Examples:
       gpupool adopt --from root@controller my-site
+      gpupool adopt --from root@controller my-site --ask all
       gpupool adopt --files copy-of-etc-slurm my-site
       gpupool adopt --files copy-of-etc-slurm my-site --slurm 23.11
       gpupool adopt --steps my-site
       gpupool adopt --files copy-of-etc-slurm my-site --judge
+      gpupool adopt --back my-site
     """
-    if steps:
-        if files or controller or slurm or judge or as_json:
-            raise UsageError("--steps reads the inventory alone: leave out the other options")
-        adopt_steps.show(folder)
+    if steps or back:
+        if (steps and back) or files or controller or ask or slurm or judge or as_json:
+            raise UsageError(f"{'--steps' if steps else '--back'} reads the inventory: leave out the other options")
+        if back:
+            adopt_back.restore(folder, on, yes)
+        else:
+            adopt_steps.show(folder)
         return
+    if yes:
+        raise UsageError("--yes is only for --back: nothing else is asked")
     from gpupool.adopt.inventory import ensure_new
 
     if (files is None) == (controller is None):
         raise UsageError("name the source of the cluster's files: --from CONTROLLER or --files DIR")
     ensure_new(folder)
     if files is not None:
+        if ask:
+            raise UsageError("--ask is only for --from: a copy of files has no nodes")
         _adopt(folder, files, slurm, judge, as_json)
         return
     from gpupool.adopt.controller import copy_from
@@ -109,7 +137,9 @@ def command(
     assert controller is not None
     with tempfile.TemporaryDirectory(prefix="gpupool-adopt-") as place:
         running = copy_from(controller, Path(place))
-        _say_running(controller, running, stderr if as_json else stdout)
+        screen = stderr if as_json else stdout
+        _say_running(controller, running, screen)
+        adopt_asked.show(controller, running, Path(place), ask or "kinds", screen)
         _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json)
 
 

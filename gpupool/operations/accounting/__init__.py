@@ -9,6 +9,7 @@ These functions do the same without pyinfra: `ask_text` and `read` (gpupool.fact
 """
 
 import copy
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,15 +28,18 @@ from gpupool.operations.accounting.removal import blocked, kept_for_others
 from gpupool.operations.accounting.steps import Step, properties, script
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.files.unwanted import RECORDING
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.members import people, with_members
 from gpupool.operations.refusal import failure
+from gpupool.shell import shell_file
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "blocked", "closings", "difference", "entities", "normal", "read", "script", "tres_of"]
 
 _SHOWN = 5  # entities of another system that a note lists
+_PRELUDE = RECORDING + shell_file(__package__, "kept.sh")
 PATIENCE = 30  # seconds to wait for a slurmdbd that was just started
 # entities by host, including new ones of an earlier step of the same plan
 _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -48,6 +52,7 @@ def entities(
     exact: bool = True,
     roster: Roster | None = None,
     end_running: bool = False,
+    keep: bool = False,
 ) -> Commands:
     """Have the entities `wanted` in slurmdbd for their cluster; the structure is that of `gpupool.facts.accounting`.
 
@@ -64,6 +69,8 @@ def entities(
     Pending jobs of users who are to be removed from an account are cancelled, and with `end_running` all others.
     Entities with jobs are not removed, and their users may start none: the operation makes all other changes, then
     fails. Accounts and users whose names no row of sacctmgr can hold (see `facts.association_rows`) are removed first.
+
+    With `keep`, a dump of the accounting is kept on the node before its first change, for `gpupool adopt --back`.
     """
     try:
         clean = normal(wanted, limits, exact)
@@ -72,7 +79,9 @@ def entities(
     name = clean["cluster"]
     state = _state(name, tres_of(clean))
     doomed = removable(state, clean)
+    keeping = [_kept(name, state)] if keep and executing() else []
     if doomed and executing():
+        yield from keeping
         yield StringCommand("sh -s", _stdin=removal(doomed, name, state.entities["cluster"]))
         state = _state(name, tres_of(clean))
     if state.trouble and executing():
@@ -97,6 +106,7 @@ def entities(
     closing, gone = closings(now, clean), to_cancel(now, clean, end_running)
     closed = properties(closing)
     if gone and executing():
+        yield from keeping
         text = cancellation(name, gone, end_running)
         yield StringCommand("sh -s", _stdin=script(closing) + text)
         state, closing = _state(name, tres_of(clean)), []
@@ -127,6 +137,7 @@ def entities(
     if not steps and not stays and not unsure and not doomed and not gone:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
+        yield from keeping
         yield StringCommand("sh -s", _stdin=script(steps))
     complaints = []
     if stays:
@@ -138,6 +149,12 @@ def entities(
         complaints.append(f"slurmdbd does not remove {', '.join(left_over[:_SHOWN])}: end the jobs there first")
     if complaints:
         yield failure("; ".join(complaints))
+
+
+def _kept(cluster: str, state: AccountingState) -> StringCommand:
+    """Return the command that keeps a dump of the accounting, if it is the first to change it (`adopt --back`)."""
+    known = "y" if cluster in state.entities["cluster"] else "n"
+    return StringCommand(f"{_PRELUDE.strip()}\nkeep_accounts {shlex.quote(cluster)} {known}")
 
 
 def _state(cluster: str, awaited: set[str]) -> AccountingState:

@@ -5,7 +5,10 @@
 set -eu; umask 077
 trap 'cat >/dev/null; clean' EXIT # unread input would break the pipe, and the message would be lost
 say() { printf '%s\n' "$1" >&2; exit 1; }
-parent() { [ -d "$1" ] || output=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be created" "$output"; }
+parent() {
+  [ -d "$1" ] || note_missing "$1"
+  [ -d "$1" ] || output=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be created" "$output"
+}
 new=.$$-$(od -An -N6 -tx1 /dev/urandom | tr -d ' ').gpupool-new; export GPUPOOL_NEW="$new" # checks read it
 forget() { # path: remove temporary files of killed runs
   rm -f -- "$1.gpupool-new"
@@ -27,8 +30,14 @@ place() { # path; a file that is itself a mount point (a container's /etc/hosts)
   else output=$(mv -fT -- "$1$new" "$1" 2>&1) || lost "$1" "cannot be replaced" "$output"; fi
   sync -- "${1%/*}/"
 }
-rights() { chown -- "$2" "$1" || say "$1: no such owner: $2"; chmod -- "$3" "$1"; }
-folder() { output=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be created" "$output"; rights "$@"; }
+rights() {
+  keep_rights "$1"
+  chown -- "$2" "$1" || say "$1: no such owner: $2"; chmod -- "$3" "$1"
+}
+folder() {
+  note_missing "$1"
+  output=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be created" "$output"; rights "$@"
+}
 link() {
   parent "${1%/*}/"; forget "$1"
   output=$(ln -sT -- "$2" "$1$new" 2>&1) || lost "$1" "cannot be created" "$output"

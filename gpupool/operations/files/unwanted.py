@@ -16,7 +16,7 @@ from gpupool.shell import shell_file, values
 from gpupool.unix import UNITS
 
 #: Shell functions for the record, for the beginning of a script.
-RECORDING = values(record=RECORD) + DISK + shell_file(__package__, "record.sh")
+RECORDING = values(record=RECORD) + DISK + shell_file(__package__, "former.sh") + shell_file(__package__, "record.sh")
 _UNIT = re.compile(rf"{UNITS}/([^/]+\.(?:timer|service|automount|mount))")
 #: The command to run after files of a directory were removed.
 _AFTERWARDS = {f"{UNITS}/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
@@ -59,7 +59,7 @@ def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> 
     for path, why in (kept or {}).items():
         work.differs(path, Aspect(ABSENT, PRESENT, note=why), refused=True)
     if ours or gone:
-        work.lines += _removal(ours)
+        work.lines += removal(ours)
         for path in (*ours, *gone):
             work.run("forget_entry", path)
         work.run("write_record")
@@ -69,7 +69,8 @@ def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> 
     yield from work.carry_out("no file has left the inventory", RECORDING if work.lines else "", end)
 
 
-def _removal(paths: Sequence[str]) -> Iterator[str]:
+def removal(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a script that stop the units of these files and remove the files."""
     yield "set -eu"
     for unit in (match[1] for path in paths if (match := _UNIT.fullmatch(path))):
         # a mount may be in use; without its units, the next boot does not mount it
