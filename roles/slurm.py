@@ -111,4 +111,5 @@ def apply(cluster: Cluster, node: Node) -> None:
     first = cluster.controllers[0]
     if node != first:
         slurm.require_accepted_by(name="Configuration tried", first=first.name, files=wanted)
-    files.put(name="Slurm configuration", files=wanted, check=trial.check(cluster.slurm.version), read_by="slurmctld.service")
+    trial_of_all = trial.check(cluster.slurm.version)
+    files.put(name="Slurm configuration", files=wanted, check=trial_of_all, read_by="slurmctld.service")

@@ -81,7 +81,7 @@ def test_kernel_headers_are_those_of_the_architecture(tmp_path: Path) -> None:
     assert "linux-headers-amd64" not in driver.beside
 
 
-def test_slurmd_of_debian_12_starts_without_a_slurm_conf_of_its_own(tmp_path: Path) -> None:
+def test_slurmd_of_debian_12_starts_on_a_node_without_slurm_conf(tmp_path: Path) -> None:
     old = (("box: {", "box: {distribution: debian-12, "), ("keys: homes", "keys: homes, compute_ssh: none"))
     version = ("scheduler:", "slurm: {version: '22.05'}\nsoftware: {distribution: debian-12}\nscheduler:")
     for name, changes in (("debian-12", (*old, version)), ("debian-13", ())):
