@@ -28,7 +28,8 @@ from gpupool.slurm.releases import DEFAULT, TESTED, Tested
 SLURM = "/etc/slurm/"
 #: Messages that any files cause on a machine that is not a node of the cluster.
 _OF_THE_PLACE = re.compile(
-    r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
+    r"Job accounting information gathered, but not stored|accounting information you have asked for it not to be stored"
+    r"|can only be used with SlurmDBD|default partition not set"
     r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"
     r"|only compatible with jobacct_gather/linux"  # a twin gathers no accounting
     r"|HealthCheckTimeout 0 invalid"  # 26.05 takes its default of 60 s instead

@@ -123,9 +123,11 @@ class Expected:
             if any(self.may(user, partition, account.name) for user in self._own(account.name))
         ]
         if not account.nodes:
-            # claims of single GPUs need shared nodes
-            open_to = [partition for partition in open_to if not partition.entry.exclusive]
+            open_to = [partition for partition in open_to if self._takes_single_gpus(partition)]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
+
+    def _takes_single_gpus(self, partition: Partition) -> bool:
+        return not partition.entry.exclusive and self.least_gpus(partition) <= 1
 
     def _own(self, account: str) -> list[User]:
         return [user for user in self.cluster.users.values() if account in user.own_accounts]
@@ -156,7 +158,7 @@ class Expected:
             partitions = {
                 name: partition.name for partition in reversed(open_to) for name in nodes if name in partition.nodes
             }
-            parted = [home, *(partition for partition in open_to if not partition.entry.exclusive)]
+            parted = [home, *(partition for partition in open_to if self._takes_single_gpus(partition))]
             places = {
                 gpu: next((partition.name for partition in parted if gpu in self.types_in(partition.name)), home.name)
                 for gpu in types
@@ -285,6 +287,12 @@ class Expected:
         """Return the minimum number of GPUs of a job in a partition, with a QoS."""
         of_qos = self.cluster.qos.get(qos or "")
         return partition.limits.per_job_least.gpu or (of_qos and of_qos.limits.per_job_least.gpu) or 0
+
+    def may_hold(self, account: str, gpu: str | None, number: int) -> bool:
+        """Return whether the limits of an account and of those above it allow GPUs of a type, or of any for None."""
+        limits = [self.cluster.accounts[name].limits.group for name in self.cluster.with_parents(account)]
+        given = [limit for group in limits for limit in (group.gpu, group.gpus.get(gpu or "")) if limit is not None]
+        return number <= min(given, default=number)
 
     def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
         """Return the QoS that the user may request in the partition for a job of the account."""

@@ -48,6 +48,11 @@ def minutes(count: int) -> int:
     return -(-count // 60)
 
 
+def limit(count: int) -> str:
+    """Return seconds as a limit of Slurm, whose unit is the minute, rounded up: `2-00:00:00`, `04:00:00`."""
+    return duration(minutes(count) * MINUTE)
+
+
 def moment(text: str, zone: tzinfo | None = None) -> datetime | None:
     """Return a moment; None if it is unknown; ValueError for other text.
 

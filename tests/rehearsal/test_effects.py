@@ -42,7 +42,7 @@ GLOBAL = {
 }
 #: Lines in slurm.conf: a text and its replacement, the key, and where the new value is shown.
 LINES = (
-    ("partition", "MaxTime", "MaxTime=240", "MaxTime=300", "show partition red", "MaxTime=05:00:00"),
+    ("partition", "MaxTime", "MaxTime=04:00:00", "MaxTime=05:00:00", "show partition red", "MaxTime=05:00:00"),
     ("partition", "PriorityTier", "PriorityTier=10", "PriorityTier=20", "show partition red", "PriorityTier=20"),
     ("partition", "AllowAccounts", "AllowAccounts=red", "AllowAccounts=red,blue", "show partition red", "=red,blue"),
     ("node", "Feature", "Feature=a40", "Feature=a40,new", "show node gpu-1", "ActiveFeatures=a40,new"),

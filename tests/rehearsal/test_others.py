@@ -23,8 +23,8 @@ OTHERS = INVENTORY / "others"
 FOLDERS = sorted(path.parent.name for path in OTHERS.glob("*/inventory.yml"))
 MOST = 100  # slurmds of a twin; of a larger cluster, some nodes of each kind, and the nodes that labs own
 OF_EACH = {"hyak-klone": 5}  # so many that its labs find their GPUs in the pool; two of each kind in other clusters
-# Clusters with labs. Not gilbreth: the rehearsal claims in partitions with a minimum of GPUs, which refuse its jobs.
-REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock", "chip", "gaivi"]
+# Clusters with labs.
+REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock", "chip", "gaivi", "gilbreth"]
 # Of the eight that were listed before they were tried, gilbreth and berzelius have the most keys.
 ONLY_IN_FULL = {"hazel", "chip", "pegasus", "entropy", "della", "gaivi"}
 

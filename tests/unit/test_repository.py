@@ -136,7 +136,7 @@ def test_the_comment_has_the_difference_of_files(site: Path) -> None:
     assert run(site, step, BASE=base).returncode == 0
     comment = (site / "comment.md").read_text()
     assert "files of nodes change" in comment
-    assert re.search(r"^\+PartitionName=short .*MaxTime=4320", comment, re.MULTILINE)
+    assert re.search(r"^\+PartitionName=short .*MaxTime=3-00:00:00", comment, re.MULTILINE)
     assert comment.count("~~~~~~~~") == 2
     assert run(site, "git status --porcelain").stdout == " M inventory/partitions.yml\n"
 

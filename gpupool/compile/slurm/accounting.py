@@ -9,7 +9,7 @@ from gpupool.cluster.schema.labs import Amounts, Limits, Qos
 from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 from gpupool.compile.slurm.site_accounting import with_file
-from gpupool.slurm.times import duration, minutes
+from gpupool.slurm.times import limit
 
 # More than any cluster has; as a limit in a partition's QoS, it lifts the limit of the job's QoS. Memory is in MiB.
 UNBOUNDED = 1_000_000
@@ -233,7 +233,7 @@ def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wall(seconds: int | None) -> str | None:
-    return None if seconds is None else duration(minutes(seconds) * 60)
+    return None if seconds is None else limit(seconds)
 
 
 def _of_a_qos(limits: Limits) -> dict[str, Any]:

@@ -17,16 +17,11 @@ from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.keys.tables import of_groups
 from gpupool.slurm.releases import has
-from gpupool.slurm.times import minutes
+from gpupool.slurm.times import MINUTE, limit
 from gpupool.wanted import File, SlurmNode
 
 #: The path on nodes that have the configuration as files.
 SLURM_CONF = "/etc/slurm/slurm.conf"
-_INTERVAL = 2  # seconds between two cycles of backfill
-# Backfill takes 25 to 50 us for each node and job (measured on twins of 36 and 240 nodes), and looks at 500 jobs
-# (bf_max_job_test), so at most 25 ms for each node; this is twice as much.
-_CYCLE_MS = 50
-_LONGEST = 30  # seconds, Slurm's own default
 # Open connections of slurmctld: those of one user from 50 nodes (USER_TO_SLURM of the firewall).
 _CONNECTIONS = 1000
 # Formats of prices in slurm.conf; without its G, the price of memory would be for a MB.
@@ -134,10 +129,9 @@ def _private_data(cluster: Cluster) -> list[str]:
 
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
     if cluster.preempts:
-        yield f"bf_continue,bf_interval={_INTERVAL},batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
-        # The default is bf_interval, in which backfill with many nodes considers only the first jobs of the queue.
-        if (seconds := len(cluster.having("compute")) * _CYCLE_MS // 1000) > _INTERVAL:
-            yield f"bf_max_time={min(seconds, _LONGEST)}"
+        yield "bf_continue"
+        yield from backfill.cycle(cluster)
+        yield "batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
     if window := backfill.window(cluster):
         yield window
     if (least := priority.least_reserving(cluster)) is not None:
@@ -210,9 +204,9 @@ def _partition_line(cluster: Cluster, partition: Partition, hostlist: str, facto
     entry = partition.entry
     parts = [f"PartitionName={partition.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if partition.default else 'NO'}")
-    parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
+    parts.append(f"MaxTime={limit(entry.max_time) if entry.max_time else 'UNLIMITED'}")
     if default := budgets.default_time(cluster, partition):
-        parts.append(f"DefaultTime={default}")
+        parts.append(f"DefaultTime={limit(default * MINUTE)}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
     parts.append(f"PriorityTier={entry.tier}")

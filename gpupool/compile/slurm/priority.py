@@ -12,16 +12,16 @@ _LEAST_SPAN = 100  # without any weight, jobs with GPUs must still differ from t
 
 
 def weights(cluster: Cluster) -> dict[str, int]:
-    """Return the PriorityWeight of each factor in slurm.conf."""
+    """Return the PriorityWeight of each factor in slurm.conf, without those that have no weight: 0 is Slurm's default."""
     weight = cluster.scheduler.priority_weights
     factors = {
         "QOS": weight.qos,
         "Age": weight.age,
         "Fairshare": weight.fairshare if cluster.scheduler.fairshare == "accounts" else 0,
-        **({"JobSize": weight.job_size} if weight.job_size else {}),
+        "JobSize": weight.job_size,
+        "Partition": _everys(cluster) + _of_partitions(cluster),
     }
-    everys, of_partitions = _everys(cluster), _of_partitions(cluster)
-    return {**factors, "Partition": everys + of_partitions} if everys + of_partitions else factors
+    return {name: number for name, number in factors.items() if number}
 
 
 def partition_factors(cluster: Cluster) -> dict[str, int]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpupool.cluster.model import User
+from gpupool.cluster.model import Partition, User
 from gpupool.cluster.units import format_duration
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest
@@ -19,7 +19,7 @@ _ENDED = "/tmp/gpupool-ended-%A.out"
 
 
 @dataclass(frozen=True)
-class _Case:
+class Case:
     """A partition and a QoS, with the time limit (`wall`) and that of a job without --time (`unasked`) in seconds.
 
     `named` is the --time that a job needs if the partition's default is above the QoS's limit.
@@ -32,7 +32,7 @@ class _Case:
     named: tuple[str, ...] = ()
 
 
-def _cases(expected: Expected) -> Iterator[_Case]:
+def cases(expected: Expected) -> Iterator[Case]:
     """Yield each partition with its default QoS, and each QoS in one of the partitions with equal limits."""
     seen: list[object] = []
     for partition in (*expected.owner_partitions, *expected.preemptable):
@@ -43,7 +43,8 @@ def _cases(expected: Expected) -> Iterator[_Case]:
         for qos in (None, *others):
             who = next(
                 ((user, account) for user, account in expected.people(partition)
-                 if qos is None or qos in expected.qos_for(user, partition, account)), None,
+                 if (qos is None or qos in expected.qos_for(user, partition, account))
+                 and expected.may_hold(account, *_least(expected, partition, account, qos))), None,
             )  # fmt: skip
             if who is None:
                 continue
@@ -55,27 +56,32 @@ def _cases(expected: Expected) -> Iterator[_Case]:
                 of_qos = expected.cluster.qos[qos].max_wall if qos else None
                 default = partition.default_time
                 named = of_qos and (of_qos > wall if default is None else default > wall)
-                gpus = expected.least_gpus(partition, asked)
-                kind = expected.type_in(partition.name) if gpus else None
+                kind, gpus = _least(expected, partition, account, qos)
                 request = JobRequest(
                     user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more
                 )
-                yield _Case(request, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
+                yield Case(request, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
+
+
+def _least(expected: Expected, partition: Partition, account: str, qos: str | None) -> tuple[str | None, int]:
+    """Return the type and number of the GPUs that a job must request."""
+    gpus = expected.least_gpus(partition, qos or expected.default_qos(partition, account))
+    return (expected.type_in(partition.name) if gpus else None), gpus
 
 
 def _not_made_because(expected: Expected) -> str | None:
-    return None if any(_cases(expected)) else "no partition and no QoS has a time limit"
+    return None if any(cases(expected)) else "no partition and no QoS has a time limit"
 
 
 def _try(stage: Stage) -> Verdict:
-    cases = list(_cases(stage.expected))
-    plain = stage.submit(replace(case.request, more=(*case.request.more, *case.named, "--hold")) for case in cases)
+    chosen = list(cases(stage.expected))
+    plain = stage.submit(replace(case.request, more=(*case.request.more, *case.named, "--hold")) for case in chosen)
     over = stage.submit(
-        replace(case.request, more=(*case.request.more, f"--time={case.wall // _MINUTE + 1}")) for case in cases
+        replace(case.request, more=(*case.request.more, f"--time={case.wall // _MINUTE + 1}")) for case in chosen
     )
     shown = stage.twin.run(f"squeue -a -h -o '{_COLUMNS}'").out
     limits = {job.id: job.limit for job in jobs.read(shown, _COLUMNS)}
-    at = {_key(case.request): case for case in cases}
+    at = {_key(case.request): case for case in chosen}
     wrong = [f"{_where(at[_key(request)])}: refused: {words}" for request, words in plain.refused]
     for number, request in plain.requests.items():
         case = at[_key(request)]
@@ -91,7 +97,7 @@ def _try(stage: Stage) -> Verdict:
             happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
             wrong.append(f"{_where(at[_key(over.requests[job.array])])}: a job with one minute beyond it {happened}")
     stage.cancel(plain, over)
-    tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute beyond the limit"
+    tried = f"{len(chosen)} pairs of partition and QoS, without --time and with one minute beyond the limit"
     waits = f", {len(over.requests)} wait forever" if over.requests else ""
     return verdict(
         tried, wrong, f"each had its own time limit; of the jobs beyond it {len(over.refused)} were refused{waits}"
@@ -107,7 +113,7 @@ def _key(request: JobRequest) -> tuple[str, str]:
     return request.partition, next((option for option in request.more if option.startswith("--qos")), "")
 
 
-def _where(case: _Case) -> str:
+def _where(case: Case) -> str:
     return f"{case.request.partition}{f' with --qos={case.qos}' if case.qos else ''}"
 
 
@@ -125,13 +131,17 @@ WALLS = Promise(
 
 
 def _begin(stage: Stage) -> None:
-    stage.earlier.timeout = _begin_timeout(stage)
+    # the claims of other promises would preempt a preemptable job: it begins when they are over
+    _, partition, _ = _host(stage.expected)
+    if not stage.expected.cluster.partitions[partition].preemptable:
+        stage.earlier.timeout = _begin_timeout(stage)
 
 
 def _begin_timeout(stage: Stage) -> SubmittedJobs:
     account, partition, user = _host(stage.expected)
     more = ("--time=1", "--mem=10M", f"--output={_ENDED}", f"--error={_ENDED}")
-    return stage.submit([JobRequest(user.account, user.name, account, partition, gpus=0, more=more)])
+    kind, gpus = _least(stage.expected, stage.expected.cluster.partitions[partition], account, None)
+    return stage.submit([JobRequest(user.account, user.name, account, partition, 1, gpus, gpu_type=kind, more=more)])
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:

@@ -72,7 +72,7 @@ def test_policy_is_not_in_the_table() -> None:
         ("PriorityTier=10", "PriorityTier=90"),
         ("DenyAccounts=overcap ", ""),
         ("RealMemory=", "RealMemory=1"),
-        ("MaxTime=240", "MaxTime=241"),
+        ("MaxTime=04:00:00", "MaxTime=04:01:00"),
     ],
 )
 def test_a_difference_outside_the_table_is_found(old: str, new: str) -> None:

@@ -25,7 +25,7 @@ from gpupool.rehearsal.expected_claims import (
     whole_nodes,
     with_cpus,
 )
-from gpupool.rehearsal.promises import order
+from gpupool.rehearsal.promises import order, walls
 
 HERE = Path(gpupool.rehearsal.__path__[0])
 INVENTORIES = Path(__file__).parents[3] / "inventory"
@@ -214,3 +214,13 @@ def test_order_says_whether_ranks_or_limits_leave_it_unmade(tmp_path: Path) -> N
     reason = "no two partitions or QoS that differ in rank allow a lab a job on all 8 GPUs of gpu-1, "
     assert order._not_made_because(Expected(limited)) == f"{reason}the node with the fewest"
     assert order._not_made_because(Expected(cluster_at(SMALL))) is None
+
+
+def test_single_gpus_are_claimed_and_walls_tried_where_the_partition_and_the_account_allow_them() -> None:
+    gilbreth = expected("others/gilbreth")
+    places = {owned.name: owned.places for owned in gilbreth.owned_hardware}
+    # training, the largest partition, takes only jobs with four GPUs
+    assert places["physics"] == {"a100-40gb": "a100-40gb", "v100": "v100"}
+    requests = {case.request.partition: case.request for case in walls.cases(gilbreth)}
+    assert (requests["a10"].account, requests["a10"].gpu_type, requests["a10"].gpus) == ("flight", "a10", 1)
+    assert (requests["training"].account, requests["training"].gpus) == ("physics", 4)

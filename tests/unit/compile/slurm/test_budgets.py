@@ -137,7 +137,7 @@ def test_usage_never_decays_and_every_job_has_a_time_limit() -> None:
         assert f"\n{line}\n" in text
     assert "PartitionName=nvidia_dev " in text
     assert text.count(" DefaultTime=") == len(cluster.partitions)
-    assert " MaxTime=20 DefaultTime=20 " in text
+    assert " MaxTime=00:20:00 DefaultTime=00:20:00 " in text
     assert entities(cluster)["accounts"]["projeto"]["GrpTRESMins"] == {"billing": 100_000 * 60}
     others = slurm_conf(cluster_at(INVENTORY / "skynet"))
     assert "Decay" not in others

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,20 +75,23 @@ def test_owners_take_gpus_back_by_partition(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-102", "SKY-119", "SKY-124", "SKY-125", "SKY-153", "SKY-154", "SKY-155")
 @pytest.mark.parametrize(
-    ("name", "minutes", "tier", "rest"),
+    ("name", "time", "tier", "rest"),
     [
-        ("debug", 240, 100, {"DenyAccounts": "overcap", "QOS": "partition-debug"}),
-        ("short", 2880, 80, {"DenyAccounts": "overcap"}),
-        ("long", 10080, 60, {"DenyAccounts": "overcap"}),
-        ("kira-lab", 10080, 80, {"AllowAccounts": "kira-lab"}),
-        ("cvmlp-lab", 10080, 80, {"AllowAccounts": "cvmlp-lab"}),
-        ("user-overcap", 2880, 20, {"DenyAccounts": "overcap", "QOS": "partition-user-overcap", "GraceTime": "300"}),
-        ("overcap", 2880, 10, {"AllowAccounts": "overcap", "GraceTime": "300"}),
+        ("debug", "04:00:00", 100, {"DenyAccounts": "overcap", "QOS": "partition-debug"}),
+        ("short", "2-00:00:00", 80, {"DenyAccounts": "overcap"}),
+        ("long", "7-00:00:00", 60, {"DenyAccounts": "overcap"}),
+        ("kira-lab", "7-00:00:00", 80, {"AllowAccounts": "kira-lab"}),
+        ("cvmlp-lab", "7-00:00:00", 80, {"AllowAccounts": "cvmlp-lab"}),
+        (
+            *("user-overcap", "2-00:00:00", 20),
+            {"DenyAccounts": "overcap", "QOS": "partition-user-overcap", "GraceTime": "300"},
+        ),
+        ("overcap", "2-00:00:00", 10, {"AllowAccounts": "overcap", "GraceTime": "300"}),
     ],
 )
-def test_partitions_have_their_keys(skynet: Cluster, name: str, minutes: int, tier: int, rest: dict[str, str]) -> None:
+def test_partitions_have_their_keys(skynet: Cluster, name: str, time: str, tier: int, rest: dict[str, str]) -> None:
     row = rows(slurm_conf(skynet), "PartitionName")[name]
-    assert (row.pop("MaxTime"), row.pop("PriorityTier"), row.pop("State")) == (str(minutes), str(tier), "UP")
+    assert (row.pop("MaxTime"), row.pop("PriorityTier"), row.pop("State")) == (time, str(tier), "UP")
     assert row.pop("Default") == ("YES" if name == "short" else "NO")
     assert (
         row.pop("Nodes") == "a40-[01-04],rtx6000-[01-05],rtx2080ti-[01-12],titanx-[01-09],titanxp-[01-04],vicki,clippy"
@@ -191,7 +195,8 @@ def test_no_other_job_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) ->
 @pytest.mark.promise("SKY-036", "SKY-156")
 def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     values = settings(slurm_conf(skynet))
-    others = sum(int(values[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
+    others = sum(int(values[f"PriorityWeight{key}"]) for key in ("QOS", "Age"))
+    assert "PriorityWeightFairshare" not in values, "accounts' past use has no weight here"
     every = int(values["PriorityWeightPartition"])
     down = step_down(skynet)
     assert down is not None
@@ -236,19 +241,33 @@ def test_jobs_without_gpus_have_a_lower_priority_only_if_labs_own_gpus_and_both_
 LEND = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot]}\nscheduler:"
 
 
-@pytest.mark.parametrize(("last", "seconds"), [("2", []), ("59", []), ("60", ["3"]), ("240", ["12"])])
-def test_backfill_covers_its_whole_queue_on_many_nodes(last: str, seconds: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "times"),
+    [
+        (59, ["bf_interval=2"]),
+        (60, ["bf_interval=2", "bf_max_time=3"]),
+        (240, ["bf_interval=6", "bf_max_time=12"]),
+        (544, ["bf_interval=13", "bf_max_time=27"]),
+        (1200, []),  # Slurm's defaults, 30 s each
+    ],
+)
+def test_backfill_covers_its_whole_queue_on_many_nodes_and_then_rests_as_long_as_that_takes(
+    nodes: int, times: list[str], tmp_path: Path
+) -> None:
     cluster = changed(
         SMALL,
         tmp_path,
         ("scheduler:", LEND),
         ("max_time: 2d", "max_time: 2d\n    deny_accounts: [pot]"),
         ("name: blue, kind: lab, gid: 5002, contributed_gpus: 6}", "name: pot, kind: shared, members: all}"),
-        ('gpu-[1-2]", address: "10.90.2.[1-2]"', f'gpu-[{1:0{len(last)}}-{last}]", address: "10.90.2.[1-{last}]"'),
-        ("ctl,gpu-1", f"ctl,gpu-{last}"),
     )
-    values = settings(slurm_conf(cluster))["SchedulerParameters"]
-    assert re.findall(r"bf_max_time=(\d+)", values) == seconds
+    other = {name: node for name, node in cluster.nodes.items() if not node.has("compute")}
+    compute = {f"n{number}": replace(cluster.nodes["gpu-1"], name=f"n{number}") for number in range(nodes)}
+    partitions = {name: replace(partition, nodes=("n1",)) for name, partition in cluster.partitions.items()}
+    values = settings(slurm_conf(replace(cluster, nodes={**other, **compute}, partitions=partitions)))[
+        "SchedulerParameters"
+    ]
+    assert re.findall(r"bf_(?:interval|max_time)=\d+", values) == times
 
 
 @pytest.mark.parametrize(
@@ -334,7 +353,7 @@ def test_every_key_of_a_partition_is_written(tmp_path: Path) -> None:
     )
     text = slurm_conf(cluster)
     row = rows(text, "PartitionName")["all"]
-    assert (row["MaxTime"], row["MaxNodes"], row["AllowQos"]) == ("2", "2", "normal")
+    assert (row["MaxTime"], row["MaxNodes"], row["AllowQos"]) == ("00:02:00", "2", "normal")
     assert row["TRESBillingWeights"] == "CPU=1.5,GRES/gpu=2.0,Mem=0.25G"
     red = rows(text, "PartitionName")["red"]
     assert (red["MaxTime"], red["PreemptMode"], red["GraceTime"]) == ("UNLIMITED", "CANCEL", "0")
@@ -450,10 +469,10 @@ def test_the_default_time_of_a_partition_overrides_that_of_the_cluster(tmp_path:
     own = ("tier: 10", "tier: 10\n    default_time: 1h")
     lines = slurm_conf(changed(SMALL, tmp_path, own, ("scheduler: {", "scheduler: {default_time: 3h, "))).splitlines()
     times = {line.split()[0]: line for line in lines if line.startswith("PartitionName=")}
-    assert " MaxTime=2880 DefaultTime=180 " in times["PartitionName=all"]
-    assert " MaxTime=240 DefaultTime=60 " in times["PartitionName=red"]
+    assert " MaxTime=2-00:00:00 DefaultTime=03:00:00 " in times["PartitionName=all"]
+    assert " MaxTime=04:00:00 DefaultTime=01:00:00 " in times["PartitionName=red"]
 
 
 def test_the_clusters_default_time_is_limited_by_that_of_the_partition(tmp_path: Path) -> None:
     text = slurm_conf(changed(SMALL, tmp_path, ("scheduler: {", "scheduler: {default_time: 1d, ")))
-    assert " MaxTime=240 DefaultTime=240 " in text
+    assert " MaxTime=04:00:00 DefaultTime=04:00:00 " in text

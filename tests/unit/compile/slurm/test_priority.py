@@ -15,11 +15,11 @@ NO_MEMORY = ("default_memory: {per_gpu: 30G, per_cpu: 2G}", "default_memory: {pe
 WEIGHT = st.integers(0, 10_000_000)
 
 
-def test_slurm_has_the_weights(tmp_path: Path) -> None:
+def test_slurm_has_the_weights_that_are_not_zero(tmp_path: Path) -> None:
     keys = "priority_weights: {qos: 5, age: 7, job_size: 11}, "
     conf = slurm_conf(changed(SMALL, tmp_path, NO_MEMORY, ("scheduler: {", f"scheduler: {{{keys}")))
     found = dict(re.findall(r"^PriorityWeight(\w+)=(\d+)$", conf, re.MULTILINE))
-    assert found == {"QOS": "5", "Age": "7", "Fairshare": "0", "JobSize": "11"}
+    assert found == {"QOS": "5", "Age": "7", "JobSize": "11"}
     assert "PriorityJobFactor" not in conf
 
 
