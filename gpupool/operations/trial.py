@@ -17,8 +17,8 @@ START = shell_file(__package__, "trial_start.sh")
 _TRIAL = START + shell_file(__package__, "trial.sh")
 
 
-def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
-    """Return the command for `files.put(check=…)` of slurm.conf and related files (gres.conf, job_submit.lua, …).
+def check(conf: str) -> list[str]:
+    """Return the command for `files.put(check=…)` of slurm.conf, at the path `conf`, and its related files.
 
     On a node without slurmctld it accepts all files. `$GPUPOOL_NEW` is the suffix of new files.
     """

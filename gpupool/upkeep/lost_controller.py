@@ -127,7 +127,7 @@ class Recovery:
     def _jobs_in(self, queue: str) -> set[str]:
         """Return the numbers of the jobs in a backup of the queue."""
         self._step(f"the jobs in {queue} are read")
-        words = ["sh", "-c", _SAVED_JOBS, "gpupool-trial", SLURM_CONF, queue]
+        words = ["sh", "-c", _SAVED_JOBS, "gpupool-trial", self._cluster.slurm.file(SLURM_CONF), queue]
         return {line.split()[0] for line in self._nodes.output_on(self._first, *words, seconds=_SECONDS).splitlines()}
 
     def _look(self, names: Collection[str]) -> dict[str, RemainsState]:

@@ -20,8 +20,8 @@ from gpupool.slurm.releases import has
 from gpupool.slurm.times import minutes
 from gpupool.wanted import File, SlurmNode
 
-#: The path on nodes that have the configuration as files.
-SLURM_CONF = "/etc/slurm/slurm.conf"
+#: The name of Slurm's main configuration file.
+SLURM_CONF = "slurm.conf"
 _INTERVAL = 2  # seconds between two cycles of backfill
 # Backfill takes 25 to 50 us for each node and job (measured on twins of 36 and 240 nodes), and looks at 500 jobs
 # (bf_max_job_test), so at most 25 ms for each node; this is twice as much.
@@ -36,14 +36,14 @@ _PRICES = {"cpu": "CPU={}", "gpu": "GRES/gpu={}", "mem": "Mem={}G"}
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield Slurm's configuration, on the nodes that have it as files; the submit plugin is on controllers only."""
     if has_files(cluster, node):
-        yield File(SLURM_CONF, slurm_conf(cluster))
-        yield File("/etc/slurm/gres.conf", gres_conf(cluster))
-        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
+        yield File(cluster.slurm.file(SLURM_CONF), slurm_conf(cluster))
+        yield File(cluster.slurm.file("gres.conf"), gres_conf(cluster))
+        yield File(cluster.slurm.file("cgroup.conf"), cgroup_conf(cluster))
         yield from site.files(cluster)
         if cluster.environment.private_tmp:
-            yield File(jobs.TMP_CONF, jobs.tmp_conf(cluster))
+            yield File(cluster.slurm.file(jobs.TMP_CONF), jobs.tmp_conf(cluster))
     if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
-        yield File("/etc/slurm/job_submit.lua", plugin)
+        yield File(cluster.slurm.file("job_submit.lua"), plugin)
 
 
 def has_files(cluster: Cluster, node: Node) -> bool:
