@@ -72,13 +72,30 @@ class Target:
         return self.cluster.access.admin
 
     @property
+    def environment(self) -> str:
+        """Lines of sh before each script on a node: there, the site's own Slurm may be in no usual folder."""
+        slurm = self.cluster.slurm
+        if slurm.packages != "site":
+            return ""
+        path = "" if slurm.prefix == "/usr" else f"export PATH={slurm.prefix}/bin:{slurm.prefix}/sbin:$PATH\n"
+        conf = slurm.file("slurm.conf")
+        # a node without this file gets its configuration from slurmctld
+        return f"{path}[ ! -f {conf} ] || export SLURM_CONF={conf}\n"
+
+    @property
     def hosts(self) -> list[NodeHost]:
         """The nodes for the engine; a host's groups are its roles."""
         return [NodeHost(node.name, node.roles, self.data(node)) for node in self.nodes]
 
     def data(self, node: "Node") -> dict[str, Any]:
         """Return pyinfra's `host.data` of a node, for roles and the connector."""
-        return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
+        return {
+            **self.ssh,
+            "ssh_hostname": node.address,
+            "cluster": self.cluster,
+            "node": node,
+            "environment": self.environment,
+        }
 
 
 def find_target(inventory: Path, on: str = "auto") -> Target:

@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.daemons import MARIADB_CONF, SLURMDBD_CONF
+from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.operations import database, files, service, slurm_daemon
 from gpupool.roles import where
 
@@ -19,11 +19,12 @@ def apply(cluster: Cluster, node: Node) -> None:
     files.put(name="Database settings", files=own, read_by="slurmdbd.service")
     service.running(name="MariaDB", unit="mariadb", restart_if=[MARIADB_CONF])
     database.socket_user(name="Accounting database", database="slurm_acct_db", owner="slurm")
-    units = [file.path for file in own if file.path not in (MARIADB_CONF, SLURMDBD_CONF)]
+    conf = cluster.slurm.file("slurmdbd.conf")
+    units = [file.path for file in own if file.path not in (MARIADB_CONF, conf)]
     slurm_daemon.running(
         name="Slurm database daemon",
         unit="slurmdbd",
         version=cluster.slurm.version,
         restart_if=units,
-        reload_if=[SLURMDBD_CONF],
+        reload_if=[conf],
     )

@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.conf import compute_node, compute_nodes, has_files
+from gpupool.compile.slurm.conf import SLURM_CONF, compute_node, compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.distributions.slurm import programs
@@ -24,8 +24,13 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies, "slurm", "base", *DAEMONS)
 def refuse_other_release(cluster: Cluster, node: Node) -> None:
-    """Refuse a node with another release of Slurm, before any change."""
+    """Refuse a node with another release of Slurm, before any change; or without the Slurm that the site has put."""
     own = cluster.slurm.version
+    if cluster.slurm.packages == "site":
+        if has_files(cluster, node):
+            prefix, conf = cluster.slurm.prefix, cluster.slurm.file(SLURM_CONF)
+            slurm_version.refuse_another_of_site(name="Slurm of the site", version=own, prefix=prefix, conf=conf)
+        return
     slurm_version.refuse_another(
         name="Slurm version",
         version=own,
@@ -85,7 +90,7 @@ def refuse_to_end_jobs(cluster: Cluster, node: Node) -> None:
         files=files_of(cluster, node, "slurm"),
         partitions=list(cluster.partitions),
         nodes=compute_nodes(cluster),
-        idle=[TMP_CONF],
+        idle=[cluster.slurm.file(TMP_CONF)],
     )
 
 
@@ -111,5 +116,5 @@ def apply(cluster: Cluster, node: Node) -> None:
     first = cluster.controllers[0]
     if node != first:
         slurm.require_accepted_by(name="Configuration tried", first=first.name, files=wanted)
-    trial_of_all = trial.check(cluster.slurm.version)
+    trial_of_all = trial.check(cluster.slurm.version, cluster.slurm.file(SLURM_CONF))
     files.put(name="Slurm configuration", files=wanted, check=trial_of_all, read_by="slurmctld.service")

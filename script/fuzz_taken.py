@@ -48,7 +48,8 @@ class Slurm:
     def __init__(self, name: str, release: Tested) -> None:
         """Set the name of the container, and the release of its Slurm."""
         self.shell = Shell(name)
-        self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{trial.check(release)[2]}\nEND_OF_TRIAL")
+        script = trial.check(release, f"{SLURM}slurm.conf")[2]
+        self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{script}\nEND_OF_TRIAL")
 
     def complaints(self, cluster: Cluster) -> list[str]:
         """Return the complaints of slurmctld and slurmd about a cluster's files."""

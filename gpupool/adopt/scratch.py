@@ -55,7 +55,7 @@ def of_site(
 def of_inventory(cluster: Cluster, host: str, address: str) -> dict[str, str]:
     """Return the files of an inventory's first controller by name."""
     files = {file.path: file.text for file in files_of(cluster, cluster.controllers[0], "slurm")}
-    named = {path.rpartition("/")[2]: text for path, text in files.items() if path.startswith("/etc/slurm/")}
+    named = {path.rpartition("/")[2]: text for path, text in files.items() if path.startswith(cluster.slurm.file(""))}
     return {
         **{name: text for name, text in named.items() if name not in _NOT},
         "slurm.conf": _slurm_conf(lines("slurm.conf", named["slurm.conf"]), host, address, set(), set()),

@@ -61,10 +61,11 @@ def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
-    files = sorted(_files(cluster, nodes, name), key=_rank)
+    folder = cluster.slurm.file("").rstrip("/")
+    files = sorted(_files(cluster, nodes, name), key=lambda one: _rank(one, folder))
     folded = cache(fold)
     printed = [shown for shown in files if name is not None or not _is_program(shown)]
-    of_slurm = sum(_rank(shown) < _OTHER for shown in printed)
+    of_slurm = sum(_rank(shown, folder) < _OTHER for shown in printed)
     bold = _bold if stdout.in_colour else str
     for shown in printed[:of_slurm]:
         _show(shown, folded(tuple(shown.nodes)), bold)
@@ -79,9 +80,9 @@ def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: st
     return len(files)
 
 
-def _rank(shown: _Shown) -> int:
-    """Return the sort key of a file: Slurm's files first, then others, host names, and programs last."""
-    if shown.file.path.rpartition("/")[0] == "/etc/slurm":
+def _rank(shown: _Shown, folder: str) -> int:
+    """Return the sort key of a file: Slurm's files in `folder` first, then others, host names, and programs last."""
+    if shown.file.path.rpartition("/")[0] == folder:
         return 0 if shown.role == "slurm" else 1
     return _OTHER + 2 if _is_program(shown) else _OTHER + (shown.file.path == "/etc/hostname")
 

@@ -1,4 +1,4 @@
-"""Packages of Slurm by their source: the distribution's, or SchedMD's own, which cannot be beside them."""
+"""Packages of Slurm by their source: the distribution's, or SchedMD's own, which cannot be beside them; or none."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Literal
 from gpupool.distributions.tables import Distribution, Purpose
 from gpupool.tables import read
 
-#: Where Slurm's packages come from: the inventory's slurm.packages.
-Source = Literal["distribution", "schedmd"]
+#: Where Slurm's packages come from: the inventory's slurm.packages. With `site`, gpupool installs none.
+Source = Literal["distribution", "schedmd", "site"]
 #: The purposes of Slurm's packages, which have one release on all nodes.
 PURPOSES: frozenset[Purpose] = frozenset(
     {"slurm commands", "slurmctld", "slurmd", "slurmdbd", "sackd", "logins with a job"}
@@ -37,12 +37,16 @@ def schedmd() -> Upstream:
 
 def names(system: Distribution, source: Source, purposes: Iterable[Purpose]) -> set[str]:
     """Return the names of a distribution's packages for these purposes, with Slurm's of a source."""
-    table = {**system.packages, **schedmd().packages} if source == "schedmd" else system.packages
+    table = dict(system.packages)
+    if source != "distribution":
+        table |= schedmd().packages if source == "schedmd" else dict.fromkeys(PURPOSES, ())
     return {name for purpose in purposes for name in table[purpose]}
 
 
 def others(system: Distribution, source: Source) -> tuple[str, ...]:
     """Return the names of packages that cannot be beside Slurm's of this source."""
+    if source == "site":
+        return ()
     if source == "distribution":
         return schedmd().every
     return tuple(sorted({*names(system, "distribution", PURPOSES), *schedmd().conflicts}))

@@ -45,7 +45,7 @@ def drift(runner: DeployRunner, plan: Report, names: Collection[str]) -> Drift:
         of_slurm = _slurm(target, name, state)
         # these rows compare slurm.conf key by key, so they replace the plan's row, unless only a comment differs
         if any(row.inventory != row.file for row in of_slurm) and name in differences:
-            differences[name] = [row for row in differences[name] if row.what != SLURM_CONF]
+            differences[name] = [row for row in differences[name] if row.what != target.cluster.slurm.file(SLURM_CONF)]
         for row in of_slurm:
             if row.node in differences:
                 differences[row.node].append(row)
@@ -55,7 +55,8 @@ def drift(runner: DeployRunner, plan: Report, names: Collection[str]) -> Drift:
 
 def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Difference]:
     node = target.cluster.nodes[controller]
-    wanted = next(file.text for file in files_of(target.cluster, node, "slurm") if file.path == SLURM_CONF)
+    conf = target.cluster.slurm.file(SLURM_CONF)
+    wanted = next(file.text for file in files_of(target.cluster, node, "slurm") if file.path == conf)
     names = {node.slurm_name: node.name for node in target.cluster.having("compute")}
     return list(slurm.differences(controller, wanted, state, names))
 
@@ -78,7 +79,7 @@ def _live(
     def ask() -> None:
         node = cluster_and_node()[1]
         if node.name == controller:
-            states[node.name] = look(LiveSlurm, "what slurmctld runs with", path=SLURM_CONF)
+            states[node.name] = look(LiveSlurm, "what slurmctld runs with", path=target.cluster.slurm.file(SLURM_CONF))
         if _has_devices(node) and node.name in names:
             paths = dict.fromkeys((*_NVIDIA, *_files(node)))
             devices[node.name] = look(Devices, "the device files", paths=list(paths)).keys()

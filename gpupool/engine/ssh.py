@@ -98,7 +98,7 @@ class PoolSSH(SSHConnector):
             raise SSHException(self.lost)
         try:
             with alive.watched(transport, self._hangs, self._locked):
-                answer = channel.run(transport, script, data, limit, terminal)
+                answer = channel.run(transport, self.host.data.get("environment", "") + script, data, limit, terminal)
         except TooMuchError as error:
             self.give_up(str(error))
             raise SSHException(self.lost) from None

@@ -1,6 +1,7 @@
 """Refuse a node whose release of Slurm is not the one for which its new files are."""
 
 from gpupool.facts.packages import Packages
+from gpupool.facts.slurm_of_site import SiteSlurm
 from gpupool.facts.slurm_packages import release_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
@@ -23,6 +24,24 @@ def refuse_another(version: str, packages: list[str], takes_over_from: list[str]
         if release != version:
             raise Refused(why_not(package, release, version, takes_over_from))
     this_host().noop(f"Slurm {version}, or none yet")
+
+
+@operation
+def refuse_another_of_site(version: str, prefix: str, conf: str) -> None:
+    """Fail if the site's own Slurm below `prefix` is missing, has another release, or reads another slurm.conf."""
+    found = look(SiteSlurm, "the Slurm of the site", prefix=prefix, conf=conf)
+    if not found.version:
+        raise Refused(
+            f"there is no Slurm in {prefix}: correct slurm.prefix, or install Slurm there (slurm.packages: site)"
+        )
+    release = release_of(found.version)
+    if release != version:
+        raise Refused(f"the Slurm in {prefix} is {release}, but slurm.version is {version}: correct slurm.version")
+    if found.reads:
+        raise Refused(f"slurmctld reads {found.reads}, and gpupool would write {conf}: correct slurm.etc")
+    if not found.has_conf:
+        raise Refused(f"there is no {conf}: correct slurm.etc, or put the site's slurm.conf there first")
+    this_host().noop(f"Slurm {found.version} of the site")
 
 
 def why_not(package: str, release: str, version: str, takes_over_from: list[str]) -> str:

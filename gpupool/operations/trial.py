@@ -18,8 +18,8 @@ START = shell_file(__package__, "trial_start.sh")
 _TRIAL = START + shell_file(__package__, "trial.sh")
 
 
-def check(release: str, conf: str = "/etc/slurm/slurm.conf") -> list[str]:
-    """Return the command for `files.put(check=…)` of slurm.conf and related files (gres.conf, job_submit.lua, …).
+def check(release: str, conf: str) -> list[str]:
+    """Return the command for `files.put(check=…)` of slurm.conf, at the path `conf`, and its related files.
 
     `release` is that of Slurm on the node. On a node without slurmctld the command accepts all files. `$GPUPOOL_NEW` is
     the suffix of new files.

@@ -36,15 +36,16 @@ class TooMuchError(Exception):
         super().__init__(f"its answer is longer than {MOST_BYTES // 1024 // 1024} MiB: look what runs there")
 
 
-def remote_command(script: str | Sequence[str]) -> str:
+def remote_command(script: str | Sequence[str], environment: str = "") -> str:
     """Return the line that runs a script of sh, or a program with its arguments, as root under /bin/sh.
 
-    The locale is C.UTF-8. Standard input and the exit status are those of the script; NO_SUDO and SUDO_REFUSES mean
-    that it was not started. `output_of` finds its standard output. ValueError if the line is longer than LONGEST.
+    `environment` are lines of sh before the script. The locale is C.UTF-8. Standard input and the exit status are those
+    of the script; NO_SUDO and SUDO_REFUSES mean that it was not started. `output_of` finds its standard output.
+    ValueError if the line is longer than LONGEST.
     """
     text = script if isinstance(script, str) else f"exec {shlex.join(script)}"
     as_root = shell_file(__package__, "as_root.sh")
-    line = f"exec /bin/sh -c '{_DECODE}' sh {_encoded(as_root)} {_encoded(_BEFORE + text)}"
+    line = f"exec /bin/sh -c '{_DECODE}' sh {_encoded(as_root)} {_encoded(_BEFORE + environment + text)}"
     if len(line) > LONGEST:
         raise ValueError(f"a command of {len(line)} bytes is longer than the {LONGEST} that Linux accepts")
     return line

@@ -19,6 +19,10 @@ class Door(Protocol):
     def admin(self) -> "AdminSsh":
         """The admin's user, port and key."""
 
+    @property
+    def environment(self) -> str:
+        """Lines of sh before each script on these machines."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -26,3 +30,4 @@ class Machine:
 
     admin: "AdminSsh"
     testbed: "State | None" = None
+    environment: str = ""

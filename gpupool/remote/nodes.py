@@ -215,7 +215,7 @@ class Nodes:
         if shared and socket and len(str(socket).encode()) <= _LONGEST_SOCKET:
             sharing = {"ControlMaster": "auto", "ControlPath": config.quoted(socket)}
             sharing |= {"ControlPersist": str(_PERSIST_SECONDS)}
-        return [*self._ssh_command(node, config.option_words(sharing)), remote_command(script)]
+        return [*self._ssh_command(node, config.option_words(sharing)), remote_command(script, self._door.environment)]
 
     def _ssh_command(self, node: str, options: Sequence[str]) -> list[str]:
         address = self._addresses.get(node)

@@ -64,7 +64,7 @@ def stand_in(
     parameters = {**_recount(cluster), **cluster.slurm.parameters}
     quicker = {"controller_timeout": overlay.controller_timeout, "parameters": parameters}
     # images are made of the distribution's packages, and a testbed reaches no repository of the site
-    slurm = cluster.slurm.model_copy(update={**quicker, "packages": "distribution", "repository": None})
+    slurm = cluster.slurm.of_packages().model_copy(update=quicker)
     most = cluster.policies.nofile
     policies = cluster.policies.model_copy(update={"nofile": min(most, OPEN_FILES) if most else None})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})

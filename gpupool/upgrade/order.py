@@ -23,6 +23,9 @@ class Stage:
 
 def ensure_upgradable(cluster: Cluster) -> None:
     """Raise UsageError for an inventory that cannot be upgraded."""
+    if cluster.slurm.packages == "site":
+        why = "the site upgrades Slurm itself, in Slurm's order, and then sets slurm.version"
+        raise UsageError(f"gpupool upgrades no Slurm with slurm.packages: site; {why}")
     if cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
     if cluster.database.has("compute") and cluster.database != cluster.controllers[0]:

@@ -127,8 +127,9 @@ class Recovery:
     def _jobs_in(self, queue: str) -> set[str]:
         """Return the numbers of the jobs in a backup of the queue."""
         self._step(f"the jobs in {queue} are read")
-        script = trial.with_cluster_id(self._runner.target.cluster.slurm.version) + _SAVED_JOBS
-        words = ["sh", "-c", script, "gpupool-trial", SLURM_CONF, queue]
+        slurm = self._cluster.slurm
+        script = trial.with_cluster_id(slurm.version) + _SAVED_JOBS
+        words = ["sh", "-c", script, "gpupool-trial", slurm.file(SLURM_CONF), queue]
         return {line.split()[0] for line in self._nodes.output_on(self._first, *words, seconds=_SECONDS).splitlines()}
 
     def _look(self, names: Collection[str]) -> dict[str, RemainsState]:

@@ -31,7 +31,6 @@ _DECODE = shell_file(__package__, "decode.sh")
 _DIAL = resources.files(__package__).joinpath("dial.py").read_text(encoding="utf-8")
 #: The folder with the configuration that sackd has fetched for Slurm's commands.
 _SACKD_FILES = "/run/slurm/conf"
-_SLURM_FILES = "/etc/slurm"
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _folder(cluster: Cluster, node: Node) -> str:
     if not node.runs_slurm:
         return ""
     if has_files(cluster, node):
-        return _SLURM_FILES
+        return cluster.slurm.file("").rstrip("/")
     return f"{SPOOL}/conf-cache" if node.has("compute") else _SACKD_FILES
 
 

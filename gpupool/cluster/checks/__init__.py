@@ -43,6 +43,7 @@ from gpupool.cluster.checks import (
     singularity,
     site_files,
     site_mounts,
+    slurm_of_site,
     spaces,
     storage,
     sums,
@@ -110,6 +111,7 @@ _OTHERS = (
     left,
     backup,
     release,
+    slurm_of_site,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

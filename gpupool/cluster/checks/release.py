@@ -11,7 +11,8 @@ from gpupool.slurm.releases import KNOWN, TESTED
 from gpupool.slurm.support import SOURCE, UNTIL, has_ended
 
 _VERSION: Path = ("slurm", "version")
-_OF_SLURM = frozenset({"head", "controller", "backup-controller", "database", "compute"})
+#: The roles of nodes with a part of Slurm.
+OF_SLURM = frozenset({"head", "controller", "backup-controller", "database", "compute"})
 
 
 def ensure_release_is_rehearsed(site: Site) -> Iterator[Complaint]:
@@ -28,8 +29,9 @@ def ensure_default_release_is_the_distributions(site: Site) -> Iterator[Complain
     slurm = site.inventory.slurm
     if "version" in slurm.model_fields_set:
         return
-    if slurm.packages == "schedmd":
-        hint = "set it to the release in slurm.repository"
+    if slurm.packages != "distribution":
+        where = "in slurm.repository" if slurm.packages == "schedmd" else "that the nodes have"
+        hint = f"set it to the release {where}"
         yield Complaint(_VERSION, f"is {slurm.version} by default", hint, "warning", missing=True)
         return
     for system, _ in site.systems:
@@ -62,7 +64,7 @@ def ensure_packages_of_schedmd_have_a_repository(site: Site) -> Iterator[Complai
         managed = [
             node.name
             for node in nodes
-            if not _OF_SLURM.isdisjoint(node.entry.roles) and {"base", "repositories"} <= site.managed_roles(node.entry)
+            if not OF_SLURM.isdisjoint(node.entry.roles) and {"base", "repositories"} <= site.managed_roles(node.entry)
         ]
         if managed and not slurm.repository_of(system):
             path: Path = ("slurm", "repository") if slurm.repository else ("slurm", "packages")

@@ -103,8 +103,17 @@ class Slurm(SourcedEntry):
     )
     packages: Source = Field(
         "distribution",
-        description="Where Slurm's packages come from: the distribution's, also of a repository of yours, or SchedMD's "
-        "own (slurm-smd), of `repository`.",
+        description="Where Slurm's packages come from: the distribution's, also of a repository of yours; SchedMD's "
+        "own (slurm-smd), of `repository`; or `site`: the site installs and upgrades Slurm, and gpupool does not.",
+    )
+    prefix: PlainPath = Field(
+        "/usr",
+        description="With `packages: site`, the prefix for which Slurm was built: its programs are in PREFIX/bin and "
+        "PREFIX/sbin.",
+    )
+    etc: PlainPath | None = Field(
+        None,
+        description="With `packages: site`, the folder of slurm.conf; default: PREFIX/etc, and /etc/slurm for /usr.",
     )
     repository: RepositoryBySystem | None = Field(
         None,
@@ -142,6 +151,16 @@ class Slurm(SourcedEntry):
     )
     cgroup: Cgroup = Field(default_factory=Cgroup, description="Further settings of cgroup.conf.")
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd, description="Further settings of slurmdbd.conf.")
+
+    def file(self, name: str) -> str:
+        """Return the path of a configuration file of Slurm on the nodes."""
+        own = "/etc/slurm" if self.prefix == "/usr" else f"{self.prefix}/etc"
+        return f"{self.etc or own}/{name}"
+
+    def of_packages(self) -> "Slurm":
+        """Return the same settings for nodes with the distribution's packages of Slurm."""
+        places = {"packages": "distribution", "repository": None, "prefix": "/usr", "etc": None}
+        return self.model_copy(update=places)
 
     def repository_of(self, system: Distribution) -> str | None:
         """Return the key of the repository with the packages for a distribution; None if the distribution has them."""

@@ -20,8 +20,8 @@ from gpupool.slurm.releases import has
 from gpupool.slurm.times import MINUTE, limit
 from gpupool.wanted import File, SlurmNode
 
-#: The path on nodes that have the configuration as files.
-SLURM_CONF = "/etc/slurm/slurm.conf"
+#: The name of Slurm's main configuration file.
+SLURM_CONF = "slurm.conf"
 # Open connections of slurmctld: those of one user from 50 nodes (USER_TO_SLURM of the firewall).
 _CONNECTIONS = 1000
 # Formats of prices in slurm.conf; without its G, the price of memory would be for a MB.
@@ -31,14 +31,14 @@ _PRICES = {"cpu": "CPU={}", "gpu": "GRES/gpu={}", "mem": "Mem={}G"}
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield Slurm's configuration, on the nodes that have it as files; the submit plugin is on controllers only."""
     if has_files(cluster, node):
-        yield File(SLURM_CONF, slurm_conf(cluster))
-        yield File("/etc/slurm/gres.conf", gres_conf(cluster))
-        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
+        yield File(cluster.slurm.file(SLURM_CONF), slurm_conf(cluster))
+        yield File(cluster.slurm.file("gres.conf"), gres_conf(cluster))
+        yield File(cluster.slurm.file("cgroup.conf"), cgroup_conf(cluster))
         yield from site.files(cluster)
         if cluster.environment.private_tmp:
-            yield File(jobs.TMP_CONF, jobs.tmp_conf(cluster))
+            yield File(cluster.slurm.file(jobs.TMP_CONF), jobs.tmp_conf(cluster))
     if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
-        yield File("/etc/slurm/job_submit.lua", plugin)
+        yield File(cluster.slurm.file("job_submit.lua"), plugin)
 
 
 def has_files(cluster: Cluster, node: Node) -> bool:

@@ -19,7 +19,7 @@ PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (
 )
 #: Seconds from SIGKILL until slurmstepd gives up a step and drains its node: a GPU may be released minutes later.
 UNKILLABLE_AFTER = 180
-TMP_CONF = "/etc/slurm/job_container.conf"
+TMP_CONF = "job_container.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
 #: The prolog records each job of a node here, below the uid of its user.
 JOBS = "/run/gpupool/jobs"

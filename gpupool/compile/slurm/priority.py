@@ -12,7 +12,7 @@ _LEAST_SPAN = 100  # without any weight, jobs with GPUs must still differ from t
 
 
 def weights(cluster: Cluster) -> dict[str, int]:
-    """Return the PriorityWeight of each factor in slurm.conf, without those that have no weight: 0 is Slurm's default."""
+    """Return the PriorityWeight of each factor in slurm.conf, without factors that have none: 0 is Slurm's default."""
     weight = cluster.scheduler.priority_weights
     factors = {
         "QOS": weight.qos,

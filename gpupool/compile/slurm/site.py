@@ -34,9 +34,9 @@ def runs(cluster: Cluster, kind: str, ours: str | None) -> str | None:
 def files(cluster: Cluster) -> Iterator[File]:
     """Yield the site's files of Slurm's configuration, for a node that has it as files."""
     # Debian's own plugstack.conf includes files by a pattern, about which each command of Slurm complains.
-    yield File("/etc/slurm/plugstack.conf", text(cluster, "plugstack.conf") or "# no SPANK plugins\n")
+    yield File(cluster.slurm.file("plugstack.conf"), text(cluster, "plugstack.conf") or "# no SPANK plugins\n")
     if topology := text(cluster, "topology.conf"):
-        yield File("/etc/slurm/topology.conf", topology)
+        yield File(cluster.slurm.file("topology.conf"), topology)
 
 
 def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:

@@ -15,7 +15,6 @@ from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 MARIADB_CONF = "/etc/mysql/mariadb.conf.d/90-gpupool.cnf"
-SLURMDBD_CONF = "/etc/slurm/slurmdbd.conf"
 
 
 def munge(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -28,7 +27,7 @@ def database(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the settings of MariaDB and slurmdbd, and slurmdbd's drop-in."""
     if node.has("database"):
         yield File(MARIADB_CONF, mariadb_conf(cluster))
-        yield File(SLURMDBD_CONF, slurmdbd_conf(cluster), "slurm", "slurm", "0600")
+        yield File(cluster.slurm.file("slurmdbd.conf"), slurmdbd_conf(cluster), "slurm", "slurm", "0600")
         yield drop_in(cluster, "slurmdbd", after=("mariadb.service", "munge.service"))
 
 

@@ -19,6 +19,6 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the program and its timer, on controllers."""
     if node.has("controller", "backup-controller"):
         yield from program("drift")
-        values = {"node": node.name, "conf": SLURM_CONF, "file": METRICS, "folder": EXPORTER}
+        values = {"node": node.name, "conf": cluster.slurm.file(SLURM_CONF), "file": METRICS, "folder": EXPORTER}
         yield File(SERVICE, fill("drift.service", cluster=cluster, home=HOME, **values))
         yield File(TIMER, fill("drift.timer"))

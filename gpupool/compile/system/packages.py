@@ -79,7 +79,7 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
 def kept_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return packages that cannot be beside those of a node, each with the key of the inventory that keeps it."""
     source = cluster.slurm.packages
-    return {**clock.others(cluster, node), **dict.fromkeys(slurm.others(node.system, source), _KEEPS[source])}
+    return {**clock.others(cluster, node), **dict.fromkeys(slurm.others(node.system, source), _KEEPS.get(source, ""))}
 
 
 def _purposes(cluster: Cluster, node: Node) -> Iterator[Purpose]:

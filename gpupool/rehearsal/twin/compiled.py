@@ -20,6 +20,7 @@ class Compiled:
 
 def compiled(cluster: Cluster) -> Compiled:
     """Return the files and entities that an apply installs; a file that differs between nodes is the controller's."""
+    cluster = replace(cluster, slurm=cluster.slurm.of_packages())  # the twin's image has these
     files: dict[str, str] = {}
     for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
         for file in files_for(cluster, node):

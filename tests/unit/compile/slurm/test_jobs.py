@@ -144,7 +144,7 @@ def test_each_job_has_a_private_tmp(tmp_path: Path, version: str, line: str) -> 
     cluster = changed(STORED, tmp_path, ("scheduler:", new))
     assert f"{line}\n" in slurm_conf(cluster)
     files = {file.path: file.text for file in slurm_files(cluster, cluster.controllers[0])}
-    last = files[jobs.TMP_CONF].splitlines()[-2:]
+    last = files[cluster.slurm.file(jobs.TMP_CONF)].splitlines()[-2:]
     assert last == ["AutoBasePath=true", "BasePath=/local/jobs Dirs=/tmp,/dev/shm Shared=true"]
 
 

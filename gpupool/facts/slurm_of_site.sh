@@ -1,0 +1,10 @@
+#!/bin/sh
+# Prints "release" and the version of the Slurm in the folder $1, if it is there; "file" if the slurm.conf $2 exists; and
+# "reads" and the path from which slurmctld has read its slurm.conf, if slurmctld answers within $3 s and that is another.
+# The values follow a tab.
+
+[ -x "$1/bin/scontrol" ] || exit 0
+printf 'release\t%s\n' "$("$1/bin/scontrol" -V 2>/dev/null | sed 's/.* //')"
+[ ! -f "$2" ] || echo file
+reads=$(timeout "$3" "$1/bin/scontrol" show config 2>/dev/null | sed -n 's/^SLURM_CONF *= *//p')
+[ -z "$reads" ] || [ "$reads" -ef "$2" ] || printf 'reads\t%s\n' "$reads"
