@@ -86,7 +86,7 @@ systemctl daemon-reload
 systemctl enable -q --now munge mariadb
 mariadb -e "CREATE DATABASE site_accounting; CREATE USER slurm@localhost IDENTIFIED VIA unix_socket;
   GRANT ALL ON site_accounting.* TO slurm@localhost"
-export SLURM_CONF=$at/etc/slurm.conf PATH=$at/bin:$at/sbin:$PATH
+export SLURM_CONF=$at/etc/slurm.conf PATH="$at/bin:$at/sbin:$PATH"
 wait_for() { for _ in $(seq 60); do timeout 3 "$@" >/dev/null 2>&1 && return; sleep 0.3; done; echo "no: $*" >&2; return 1; }
 systemctl enable -q --now slurmdbd
 wait_for sacctmgr -n show cluster
