@@ -58,6 +58,7 @@ MARKS: Mapping[Ability, tuple[str, tuple[str, ...]] | None] = {
     "CgroupPlugin=disabled": ('"disabled"', _CGROUP),
     "AutoDetect=nvidia": ("", ("src/plugins/gpu/nvidia",)),
     "conmgr_max_connections": ("conmgr_max_connections", ("doc/man/man5/slurm.conf.5",)),
+    "ClusterID in the state": ("don't know my ClusterID", ("src/slurmctld/controller.c",)),
     "NamespaceType": ('"NamespaceType"', _CONFIG),
 }
 #: Modules that read fields of `squeue --json`.

@@ -49,7 +49,13 @@ FORMER: Mapping[Ability, str] = {
     "NamespaceType": "JobContainerType=job_container/tmpfs",
 }
 #: How gpupool itself acts, or a twin: tests/unit/inventory, operations and rehearsal have their tests.
-NOT_WRITTEN = {"hierarchical AllowAccounts", "sshare --json", "a process for each reconfigure", "CgroupPlugin=disabled"}
+NOT_WRITTEN = {
+    "hierarchical AllowAccounts",
+    "sshare --json",
+    "a process for each reconfigure",
+    "CgroupPlugin=disabled",
+    "ClusterID in the state",
+}
 REFUSED: Mapping[Ability, Asked] = {
     "Shared of job_container.conf": Asked(ADDED, f"environment: {{private_tmp: /local/jobs}}\n{ADDED}"),
     "Flags=explicit": Asked(ADDED, f"out_of_service: [{{nodes: gpu-2, gpus: [1], reason: a fan is broken}}]\n{ADDED}"),
