@@ -1,9 +1,12 @@
 """Why a value of gpupool's slurm.conf differs from the cluster's: one cause for each key."""
 
+from gpupool.adopt.values import key_set, readable
 from gpupool.slurm.keys.tables import keys, left
-from gpupool.slurm.releases import VALUES_BEFORE, within
 
-_REMOVED = frozenset(("fastschedule", "accountingstorejobcomment", "accountingstorageloc", "sallocdefaultcommand"))
+# a known release has these keys in its table, to refuse them with a reason
+_REMOVED = key_set(
+    "fastschedule accountingstorejobcomment accountingstorageloc sallocdefaultcommand cgroupreleaseagentdir"
+)
 # besides those of the groups of `slurm.left`; docs/adopt.md explains each cause
 _SETTINGS = {
     "steps": ("rebootprogram", "resumetimeout"),
@@ -90,7 +93,7 @@ def is_removed(section: str, key: str, release: str, was: str) -> bool:
     """Return whether a release of Slurm does not have a setting or its value; the section is as for `cause`."""
     known = keys(_table(section)).get(key) if section in ("settings", "cgroup") else None
     is_unknown = section in ("settings", "cgroup") and (known is None or not known.known_in(release))
-    return is_unknown or key in _REMOVED or not within(release, "", VALUES_BEFORE.get(was.lower(), ""))
+    return is_unknown or key in _REMOVED or (section == "settings" and readable(key, was, release) != was)
 
 
 def _table(section: str) -> str:

@@ -11,7 +11,7 @@ from gpupool.adopt.meaning import meaning_of_cgroup, places
 from gpupool.adopt.nodes import Names
 from gpupool.adopt.scratch import UNREAD, hosts, of_inventory, of_site
 from gpupool.adopt.slurm_conf import plain
-from gpupool.adopt.values import key_set
+from gpupool.adopt.values import key_set, readable
 from gpupool.cluster.complaints import Place
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.judge import ADDRESS, HOST, Reading, judge
@@ -67,7 +67,7 @@ def by_slurmctld(result: Adopted, folder: Folder, release: Known, tell: Callable
     cluster, parsed = result.loaded.cluster, result.differences
     assert cluster
     assert parsed is not None
-    removed = {one.key for one in parsed if _is_removed(one, release) and not one.of}
+    removed = {one.key: _readable(one, release) for one in parsed if _is_removed(one, release) and not one.of}
     now = of_site(folder, result.conf, result.names, HOST, ADDRESS, removed)
     new = of_inventory(cluster, HOST, ADDRESS)
     others = {node.slurm_name for node in cluster.having("compute")} | {node.address for node in cluster.nodes.values()}
@@ -100,6 +100,12 @@ def verdict(
 
 def _is_removed(one: Difference, release: str) -> bool:
     return is_removed(one.section, one.key, release, one.was)
+
+
+def _readable(one: Difference, release: str) -> str:
+    """Return the options that remain of a setting which a release refuses; "" if it refuses the key."""
+    rest = readable(one.key, one.was, release)
+    return "" if rest == one.was else rest
 
 
 def _is_shown(one: Difference, now: Reading, new: Reading, release: str) -> bool:

@@ -3,7 +3,7 @@
 Both are changed in the same few settings, which need hosts and daemons that a scratch slurmctld does not have.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.includes import Reader
@@ -32,24 +32,25 @@ _NOT = frozenset(("slurmdbd.conf", "slurm.conf"))
 
 
 def of_site(
-    folder: Folder, conf: SlurmConf, names: Names, host: str, address: str, removed: Iterable[str]
+    folder: Folder, conf: SlurmConf, names: Names, host: str, address: str, removed: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the cluster's own files by name; `removed` are settings, in lower case, that the release does not have.
+    """Return the cluster's own files by name.
+
+    `removed` has the settings, in lower case, that the release refuses, and the options of them that remain.
 
     Included files are at the place of their Include. A partition of no nodes is left out: slurmctld refuses it.
     """
     quiet = Folder(folder.top)
     empty = {entry.place for entry in conf.of("PartitionName") if not nodes_of(conf, entry, names)}
     cluster = (conf.value("clustername") or "").lower()
-    gone = {*removed}
     texts = {
-        name: "".join(_written(line, gone if name == "cgroup.conf" else set()) for line in Reader(quiet).lines(name))
+        name: "".join(_written(line, removed if name == "cgroup.conf" else {}) for line in Reader(quiet).lines(name))
         for name in quiet.names()
         if name.endswith(_ENDS[0]) and name not in _NOT
     }
     texts |= {name: quiet.read(name) or "" for name in quiet.names() if name.endswith(_ENDS[1:])}
     own = Reader(quiet).lines("slurm.conf", cluster)
-    return {**texts, "slurm.conf": _slurm_conf(own, host, address, gone, empty)}
+    return {**texts, "slurm.conf": _slurm_conf(own, host, address, removed, empty)}
 
 
 def of_inventory(cluster: Cluster, host: str, address: str) -> dict[str, str]:
@@ -58,7 +59,7 @@ def of_inventory(cluster: Cluster, host: str, address: str) -> dict[str, str]:
     named = {path.rpartition("/")[2]: text for path, text in files.items() if path.startswith(cluster.slurm.file(""))}
     return {
         **{name: text for name, text in named.items() if name not in _NOT},
-        "slurm.conf": _slurm_conf(lines("slurm.conf", named["slurm.conf"]), host, address, set(), set()),
+        "slurm.conf": _slurm_conf(lines("slurm.conf", named["slurm.conf"]), host, address, {}, set()),
     }
 
 
@@ -73,21 +74,24 @@ def hosts(conf: SlurmConf) -> set[str]:
     return {name for name in found if name.lower() != "default" and name[:1].isalnum()}
 
 
-def _slurm_conf(of: Iterable[Line], host: str, address: str, removed: set[str], empty: set[Place]) -> str:
-    gone = UNREAD | removed
+def _slurm_conf(of: Iterable[Line], host: str, address: str, removed: Mapping[str, str], empty: set[Place]) -> str:
+    gone = {**dict.fromkeys(UNREAD, ""), **removed}
     own = f"SlurmctldHost={host}({address})\nAccountingStorageType=accounting_storage/none\n"
     return own + "".join(_written(line, gone, empty) for line in of)
 
 
-def _written(line: Line, gone: Iterable[str], empty: Iterable[Place] = ()) -> str:
-    """Return a line of a file without the settings in `gone`; a line of nodes or partitions stays whole."""
+def _written(line: Line, gone: Mapping[str, str], empty: Iterable[Place] = ()) -> str:
+    """Return a line of a file, in which a setting in `gone` has only its options there, and is left out if they are "".
+
+    A line of nodes or partitions stays whole.
+    """
     facts, rest = line.pairs()
     if facts and facts[0].key.lower() in KINDS:
         return "" if line.place in empty and facts[0].key.lower() == "partitionname" else _escaped(line.text)
     if rest or not any(fact.key.lower() in gone for fact in facts):
         return _escaped(line.text)
-    kept = (fact for fact in facts if fact.key.lower() not in gone)
-    return "".join(_escaped(f'{fact.key}="{fact.value}"') for fact in kept)
+    kept = ((fact.key, gone.get(fact.key.lower(), fact.value)) for fact in facts)
+    return "".join(_escaped(f'{key}="{value}"') for key, value in kept if value)
 
 
 def _escaped(text: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.slurm_conf import SlurmConf
-from gpupool.adopt.values import in_seconds, options, size, whole
+from gpupool.adopt.values import in_seconds, options, readable, size, whole
 from gpupool.cluster.complaints import Path
 from gpupool.slurm.keys.tables import own
-from gpupool.slurm.releases import VALUES_BEFORE, has, within
+from gpupool.slurm.releases import has
 
 # add_nodes and add_partitions take these
 _ELSEWHERE = frozenset(
@@ -73,10 +73,14 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
 
 
 def _add(draft: Draft, name: str, fact: Fact, files: set[str]) -> None:
+    rest = readable(name, fact.value, draft.data["slurm"]["version"])
     if name.endswith("pass"):
         draft.drop("a secret: an inventory has none", Fact(fact.key, "…", fact.place))
-    elif not within(draft.data["slurm"]["version"], "", VALUES_BEFORE.get(fact.value.lower(), "")):
-        draft.drop("this release of Slurm does not have the value", fact)
+    elif rest != fact.value:
+        if rest:
+            _add(draft, name, Fact(fact.key, rest, fact.place), files)
+        gone = [option for option in options(fact.value) if option not in options(rest)]
+        draft.drop(f"this release of Slurm does not have {', '.join(gone)}", fact)
     elif draft.leaves("slurm_conf", name):
         draft.keep(("slurm", "parameters"), fact)
     elif name in _WEIGHTS:

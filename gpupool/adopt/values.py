@@ -2,6 +2,7 @@
 
 from gpupool.adopt.slurm_conf import Entry
 from gpupool.cluster.units import format_duration, format_size
+from gpupool.slurm.releases import OPTIONS_BEFORE, within
 from gpupool.slurm.times import seconds
 from gpupool.slurm.tres import amount
 
@@ -35,6 +36,12 @@ def in_seconds(text: str) -> str:
 def options(text: str) -> list[str]:
     """Return the items of a list with commas."""
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def readable(key: str, text: str, release: str) -> str:
+    """Return a value of a setting without the options that a release refuses; the key is in lower case."""
+    kept = [item for item in options(text) if within(release, "", OPTIONS_BEFORE.get((key, item.lower()), ""))]
+    return text if kept == options(text) else ",".join(kept)
 
 
 def key_set(text: str) -> frozenset[str]:

@@ -76,8 +76,13 @@ SINCE: Mapping[Ability, str] = {
     "NamespaceType": "25.11",
 }
 
-#: Values of slurm.conf with the first release without them. CHANGELOG/slurm-23.11.md
-VALUES_BEFORE: Mapping[str, str] = {"select/cons_res": "23.11"}
+#: Keys of slurm.conf and their options, in lower case, with the first release that refuses the option.
+#: CHANGELOG/slurm-23.11.md, and src/common/read_config.c of 20.11 and 21.08
+OPTIONS_BEFORE: Mapping[tuple[str, str], str] = {
+    ("selecttype", "select/cons_res"): "23.11",
+    ("taskpluginparam", "boards"): "22.05",
+    ("taskpluginparam", "sched"): "21.08",
+}
 
 
 def number(release: str) -> tuple[int, int]:

@@ -287,6 +287,23 @@ PartitionName=p Nodes=n[1-3]
     ]
 
 
+def test_what_slurmctld_refuses_is_not_in_the_inventory_and_the_rest_of_its_value_is(tmp_path: Path) -> None:
+    conf = "TaskPluginParam=Sched,verbose,Cores\nNodeName=a Feature=sched\nPartitionName=p Nodes=a\n"
+    result = of(tmp_path, conf, cgroup="CgroupReleaseAgentDir=/a\n")
+    assert {str(one): one.cause for one in result.differences or [] if one.cause == "removed by Slurm"} == {
+        "slurm.conf:1: TaskPluginParam: cores,sched,verbose, would be cores,verbose": "removed by Slurm",
+        "cgroup.conf:1: CgroupReleaseAgentDir of cgroup.conf: /a, would be not set": "removed by Slurm",
+    }
+    slurm = data(result, "slurm.yml")["slurm"]
+    assert slurm["parameters"]["TaskPluginParam"] == "verbose,Cores"  # type: ignore[index]
+    assert "ReleaseAgent" not in result.files["slurm.yml"]
+    for pair, why in {
+        "TaskPluginParam=Sched,verbose,Cores": "this release of Slurm does not have Sched",
+        "CgroupReleaseAgentDir=/a": "CgroupReleaseAgentDir cannot be set here",
+    }.items():
+        assert fates(result)[pair].startswith(f"not taken: {why}")
+
+
 def test_a_value_that_slurm_has_removed_has_this_cause(tmp_path: Path) -> None:
     result = of(tmp_path, "SelectType=select/cons_res\nNodeName=a\nPartitionName=p Nodes=a\n")
     assert {one.cause for one in result.differences or [] if one.key == "selecttype"} == {"removed by Slurm"}

@@ -42,7 +42,7 @@ CONF = """ClusterName=Sea # the sea
 SlurmctldHost=ctl
 AccountingStoragePass = hunter2
 AccountingStorageType=accounting_storage/slurmdbd MaxArraySize=2000
-FastSchedule=1
+FastSchedule=1 TaskPluginParam=Sched,Cores
 EnforcePartLimits=YES
 Include parts
 NodeName=DEFAULT CPUs=4
@@ -98,13 +98,15 @@ def test_what_scontrol_shows_is_read_by_key() -> None:
 
 
 def test_a_scratch_slurmctld_gets_the_files_without_other_hosts_and_slurmdbd(folder: Folder, result: Adopted) -> None:
-    files = of_site(folder, result.conf, result.names, "judge", "192.0.2.1", ["fastschedule"])
+    removed = {"fastschedule": "", "taskpluginparam": "cores"}
+    files = of_site(folder, result.conf, result.names, "judge", "192.0.2.1", removed)
     assert {*files} == {"slurm.conf"}
     assert files["slurm.conf"].splitlines() == [
         "SlurmctldHost=judge(192.0.2.1)",
         "AccountingStorageType=accounting_storage/none",
         "ClusterName=Sea",
         'MaxArraySize="2000"',
+        'TaskPluginParam="cores"',
         "EnforcePartLimits=YES",
         "PartitionName=p Nodes=c1 AllowAccounts=bio,chem",
         "NodeName=DEFAULT CPUs=4",
