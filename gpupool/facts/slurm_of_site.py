@@ -16,7 +16,7 @@ _LOOK = shell_file(__package__, "slurm_of_site.sh")
 
 @dataclass(frozen=True)
 class SlurmOfSite(Shown):
-    """The version, "" without Slurm; whether slurm.conf exists; and the path of another one that slurmctld has read."""
+    """The version, "" without Slurm; whether slurm.conf exists; `reads`, the path if slurmctld has read another one."""
 
     version: str = ""
     has_conf: bool = False

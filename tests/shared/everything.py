@@ -20,6 +20,8 @@ def everything(folder: Path) -> dict[str, Any]:
     # Slurm preempts either by the tiers of partitions or by QoS
     del data["qos"]["scavenger"], data["qos"]["urgent"]
     del data["slurm"]["exact_accounting"]  # with accounts from another system, their caps are unknown
+    # these are of the site's own Slurm, and the repository is of SchedMD's packages
+    del data["slurm"]["prefix"], data["slurm"]["etc"]
     # each lab owns a different form of resources: GPUs of types, and a node
     del data["accounts"][0]["contributed_gpus"], data["accounts"][1]["contributed_gpus"]
     data["accounts"][0]["owns"] = {"a40": 2, "rtx_6000": 2}
