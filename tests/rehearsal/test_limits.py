@@ -210,7 +210,7 @@ def test_a_rehearsal_finds_a_missing_minimum_and_time(apart: None, tmp_path: Pat
     conf = wanted.files["/etc/slurm/slurm.conf"]
     files = {
         **wanted.files,
-        "/etc/slurm/slurm.conf": re.sub(r" QOS=partition-\w+| DefaultTime=\d+|JobSubmitPlugins=lua", "", conf),
+        "/etc/slurm/slurm.conf": re.sub(r" QOS=partition-\w+| DefaultTime=\S+|JobSubmitPlugins=lua", "", conf),
     }
     with Twin.start(cluster, replace(wanted, files=files)) as twin:
         assert _outcomes(twin) == {"least": "broken", "walls": "broken"}
