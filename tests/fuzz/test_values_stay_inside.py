@@ -5,6 +5,7 @@ everywhere at once. A new field needs a place in the commented example, and is t
 """
 
 import copy
+import json
 import re
 import typing
 from collections.abc import Callable, Iterator
@@ -16,12 +17,13 @@ from typing import Any
 
 import pytest
 from everything import everything
-from inventories import SMALL
+from inventories import SMALL, copied
 from parsed import parsed
 from pydantic import BaseModel
 
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
+from gpupool.cluster.load import examine
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
@@ -203,7 +205,7 @@ def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) 
 def test_every_field_for_text_is_in_the_example(data: dict[str, Any]) -> None:
     wanted = {spot.field for spot in fields(Inventory, "")}
     assert len(wanted) > 100
-    assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE - BY_QOS == set()
+    assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE - BY_QOS - OF_SITE == set()
 
 
 # the source of a value; one place in the example is enough
@@ -214,7 +216,19 @@ FREE = {
 }
 # Slurm preempts by the tiers of partitions, as in the example, or by QoS: a cluster with QoS is tested separately
 BY_QOS = {"Qos.preempts"}
-NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS)
+# folders of a Slurm that the site has installed, beside which gpupool manages nothing else: a test has them below
+OF_SITE = {"Slurm.prefix", "Slurm.etc"}
+NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS - OF_SITE)
+
+
+@pytest.mark.parametrize("key", ["prefix", "etc"])
+@pytest.mark.parametrize("folder", ["/opt/a b", "/opt/$(id)", "/opt/a;b", "/opt/a'b", "/opt/a:b", "opt", "/opt/../etc"])
+def test_a_folder_of_the_sites_slurm_is_a_plain_path(key: str, folder: str, tmp_path: Path) -> None:
+    slurm = json.dumps({"version": "24.11", "packages": "site", key: folder})
+    manage = ("cluster: {", "cluster: {manage: [slurm, accounts], ")
+    copied(SMALL, tmp_path / "site", manage, ("scheduler:", f"slurm: {slurm}\nscheduler:"))
+    errors = [located.complaint for located in examine(tmp_path / "site").errors]
+    assert [(complaint.path, complaint.code) for complaint in errors] == [(("slurm", key), "shape")]
 
 
 @pytest.mark.parametrize("field", NAMES)
