@@ -28,14 +28,27 @@ _LONGEST = 400  # characters of a path: those of one round have to fit into a co
 
 @dataclass
 class Running:
-    """Facts of a controller: its release, slurm.conf's path, slurmctld's package ("none"), and what was not read."""
+    """Facts of a controller: its release, slurm.conf's path, slurmctld's path and package, and what was not read.
+
+    The package is "none" if slurmctld is of no package.
+    """
 
     release: str = ""
     conf: str = ""
     owner: str = "none"
+    daemon: str = ""
     silent: list[str] = field(default_factory=list)
     reservations: list[str] = field(default_factory=list)
     not_read: list[str] = field(default_factory=list)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The keys of `slurm` for a Slurm of no package; none if it is of a package, or is laid out otherwise."""
+        daemon, conf = PurePosixPath(self.daemon), PurePosixPath(self.conf)
+        if self.owner != "none" or daemon.parts[-2:] != ("sbin", "slurmctld") or conf.name != "slurm.conf":
+            return {}
+        own = {"packages": "site", "prefix": str(daemon.parents[1])}
+        return own if conf.parent == daemon.parents[1] / "etc" else {**own, "etc": str(conf.parent)}
 
 
 def door(login: str) -> tuple[Machine, str]:
@@ -101,6 +114,8 @@ def _keep(running: Running, rows: list[list[str]], into: Path) -> None:
                 running.release = version
             case ["owner", package]:
                 running.owner = package
+            case ["daemon", path]:
+                running.daemon = path
             case ["silent", node]:
                 running.silent.append(node)
             case ["reservations", shown]:

@@ -2,7 +2,7 @@
 # Prints what a running controller knows of its configuration. It only reads.
 # Arguments: absolute paths of further files to print, and nothing else then.
 # Each line has tabs: conf and the path of slurm.conf; release and its version; owner and the package of slurmctld (or
-# none); cut and a path that is too long; gone and a path that is no file; file, a path and the text in base64, without
+# none); daemon and the path of slurmctld; cut and a path that is too long; gone and a path that is no file; file, a path and the text in base64, without
 # passwords; accounts and the dump of sacctmgr in base64; silent and a node that does not respond; reservations and
 # what scontrol shows of them in base64; end.
 
@@ -30,9 +30,11 @@ running() { # the value of a variable of the daemon's environment, or of its opt
     tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^SLURM_CONF=//p' | head -n 1
   fi
 }
+own=$(running | head -n 1)
+[ -z "$own" ] || export SLURM_CONF="$own" # Slurm's commands may have been built for another folder
 config=$(timeout 20 scontrol show config 2>/dev/null)
 value() { printf '%s\n' "$config" | sed -n "s/^$1 *= *//p"; }
-conf=$({ running; value SLURM_CONF
+conf=$({ [ -z "$own" ] || echo "$own"; value SLURM_CONF
   for path in "${daemon%/*/*}/etc/slurm.conf" "${daemon%/*/*}/etc/slurm/slurm.conf" /etc/slurm/slurm.conf \
     /etc/slurm-llnl/slurm.conf /usr/local/etc/slurm.conf; do [ ! -f "$path" ] || echo "$path"; done; } | head -n 1)
 printf 'conf\t%s\n' "$conf"
@@ -41,6 +43,7 @@ printf 'conf\t%s\n' "$conf"
   owner=$(dpkg -S "$daemon" 2>/dev/null | sed 's/:.*//;q')
   [ -n "$owner" ] || owner=$(rpm -qf "$daemon" 2>/dev/null) || owner=
   printf 'owner\t%s\n' "${owner:-none}"
+  printf 'daemon\t%s\n' "$daemon"
 }
 for name in slurm.conf gres.conf cgroup.conf topology.conf topology.yaml plugstack.conf job_container.conf \
   acct_gather.conf helpers.conf node_features.conf oci.conf mpi.conf burst_buffer.conf namespace.yaml slurmdbd.conf \

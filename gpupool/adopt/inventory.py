@@ -53,22 +53,22 @@ class Adopted:
     accounting: Proof | None = None
 
 
-def adopted(folder: Folder, release: str) -> Adopted:
+def adopted(folder: Folder, release: str, places: Mapping[str, str] | None = None) -> Adopted:
     """Return the inventory of the files in a folder; GpupoolError if it has no slurm.conf with nodes.
 
     Groups of gpupool's own keys of which any would differ are left to the site: the inventory is drafted again with
-    them in `slurm.left` until no other group differs.
+    them in `slurm.left` until no other group differs. `places` are the keys of `slurm` for a Slurm of no package.
     """
     left: list[str] = []
     while True:
-        result = _adopted(Folder(folder.top), release, left)
+        result = _adopted(Folder(folder.top), {"version": release, **(places or {})}, left)
         further = {one.group for one in result.differences or ()} - {"", *left}
         if not further:
             return result
         left = [group for group in get_args(Left) if group in {*left, *further}]
 
 
-def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
+def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str]) -> Adopted:
     if not folder.has("slurm.conf"):
         raise UsageError(f"{folder.top} has no slurm.conf; name the folder that the cluster has in /etc/slurm")
     conf = read(folder)
@@ -80,7 +80,7 @@ def _adopted(folder: Folder, release: str, left: list[str]) -> Adopted:
     own = _own_files(folder, conf, left)
     dump: Dump | None = None
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
-    draft.data["slurm"] = {"version": release, **({"left": left} if left else {})}
+    draft.data["slurm"] = {**slurm, **({"left": left} if left else {})}
     names = _add(draft, folder, conf)
     complain_of_gres(folder, conf, gres)
     add_gres(draft, gres, names)

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -140,10 +141,17 @@ def command(
         screen = stderr if as_json else stdout
         _say_running(controller, running, screen)
         adopt_asked.show(controller, running, Path(place), ask or "kinds", screen)
-        _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json)
+        _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json, running.places)
 
 
-def _adopt(folder: Path, files: Path, release: str | None, judge: bool, as_json: bool) -> None:
+def _adopt(
+    folder: Path,
+    files: Path,
+    release: str | None,
+    judge: bool,
+    as_json: bool,
+    places: Mapping[str, str] | None = None,
+) -> None:
     from gpupool.adopt.folder import Folder
     from gpupool.adopt.inventory import adopted, write
 
@@ -151,7 +159,7 @@ def _adopt(folder: Path, files: Path, release: str | None, judge: bool, as_json:
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
     known: Known = KNOWN[KNOWN.index(slurm)]
-    result = adopted(Folder(files), known)
+    result = adopted(Folder(files), known, places)
     write(folder, result.files)
     verdict = None if result.differences is None else _judged(result, files, known, judge)
     if as_json:

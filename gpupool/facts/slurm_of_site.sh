@@ -3,8 +3,12 @@
 # "reads" and the path from which slurmctld has read its slurm.conf, if slurmctld answers within $3 s and that is another.
 # The values follow a tab.
 
-[ -x "$1/bin/scontrol" ] || exit 0
-printf 'release\t%s\n' "$("$1/bin/scontrol" -V 2>/dev/null | sed 's/.* //')"
+# a command, unlike a daemon, only shows its version if it finds a slurm.conf
+for program in sbin/slurmctld sbin/slurmdbd sbin/slurmd bin/scontrol; do
+  [ -x "$1/$program" ] || continue
+  printf 'release\t%s\n' "$("$1/$program" -V 2>/dev/null | sed 's/.* //')"
+  break
+done
 [ ! -f "$2" ] || echo file
 reads=$(timeout "$3" "$1/bin/scontrol" show config 2>/dev/null | sed -n 's/^SLURM_CONF *= *//p')
 [ -z "$reads" ] || [ "$reads" -ef "$2" ] || printf 'reads\t%s\n' "$reads"

@@ -62,16 +62,19 @@ EOF
 chown slurm:slurm $at/etc/slurmdbd.conf
 chmod 600 $at/etc/slurmdbd.conf
 for daemon in slurmdbd slurmctld slurmd; do
-  user=slurm options=
-  [ $daemon != slurmd ] || { user=root; options=" -d $at/sbin/slurmstepd"; }
+  user=slurm type=notify options=--systemd
+  case $daemon in
+    slurmdbd) type=simple options=-D ;;
+    slurmd) user=root options="--systemd -d $at/sbin/slurmstepd" ;;
+  esac
   cat >/etc/systemd/system/$daemon.service <<EOF
 [Unit]
 After=munge.service mariadb.service
 [Service]
+Type=$type
 User=$user
 Environment=SLURM_CONF=$at/etc/slurm.conf
-RuntimeDirectory=$daemon
-ExecStart=$at/sbin/$daemon -D$options
+ExecStart=$at/sbin/$daemon $options
 ExecReload=/bin/kill -HUP \$MAINPID
 KillMode=process
 Delegate=yes

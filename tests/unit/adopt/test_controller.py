@@ -88,3 +88,29 @@ def test_an_answer_that_leads_out_of_the_copy_is_refused(tmp_path: Path, path: s
 def test_a_login_that_ssh_would_not_understand_is_refused(tmp_path: Path, login: str) -> None:
     with pytest.raises(UsageError, match="write HOST or USER@HOST"):
         copy_from(login, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("daemon", "owner", "conf", "places"),
+    [
+        (
+            "/opt/slurm/sbin/slurmctld",
+            "none",
+            "/opt/slurm/etc/slurm.conf",
+            {"packages": "site", "prefix": "/opt/slurm"},
+        ),
+        (
+            "/opt/slurm/24.11/sbin/slurmctld",
+            "none",
+            "/etc/slurm/slurm.conf",
+            {"packages": "site", "prefix": "/opt/slurm/24.11", "etc": "/etc/slurm"},
+        ),
+        ("/usr/sbin/slurmctld", "slurmctld", "/etc/slurm/slurm.conf", {}),
+        ("/root/slurm/src/slurmctld", "none", "/etc/slurm/slurm.conf", {}),
+        ("", "none", "/etc/slurm/slurm.conf", {}),
+    ],
+)
+def test_a_slurm_of_no_package_is_the_sites_with_its_folders(
+    daemon: str, owner: str, conf: str, places: dict[str, str]
+) -> None:
+    assert Running(daemon=daemon, owner=owner, conf=conf).places == places
