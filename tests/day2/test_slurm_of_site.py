@@ -23,7 +23,7 @@ scheduler: {default_partition: all}
 access: {keys: homes}
 testbed: {nodes: ctl}
 """
-#: What gpupool may change: Slurm's files, of which it writes four, and no folder but theirs.
+#: The paths that gpupool may change: the folder of slurm.conf, and four files in it.
 OWN = {f"/opt/slurm/etc{name}" for name in ("", "/slurm.conf", "/gres.conf", "/cgroup.conf", "/plugstack.conf")}
 TREE = r"find /etc /opt /usr -xdev -printf '%p\t%m %u %g %s %T@ %l\n' | sort"
 UNITS = "systemctl show -P InvocationID -P UnitFileState -P ActiveState slurmctld slurmd slurmdbd munge mariadb ssh"
