@@ -29,7 +29,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "controller")
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
-    _load(cluster, node, [file.path for file in own])
+    load(cluster, node, [file.path for file in own], ours=node.manages("controller"))
 
 
 def only_reads(cluster: Cluster, node: Node) -> bool:
@@ -40,11 +40,11 @@ def only_reads(cluster: Cluster, node: Node) -> bool:
 @where(only_reads, "slurm")
 def reconfigure(cluster: Cluster, node: Node) -> None:
     """Have the site's slurmctld read its files, if it runs."""
-    _load(cluster, node, [])
+    load(cluster, node, [], ours=node.manages("controller"))
 
 
-def _load(cluster: Cluster, node: Node, own: list[str]) -> None:
-    """Have slurmctld read the configuration, and the files of its unit (`own`)."""
+def load(cluster: Cluster, node: Node, own: list[str], *, ours: bool) -> None:
+    """Have slurmctld read the configuration, and the files of its unit (`own`); not `ours`: the site starts it."""
     first = node == cluster.controllers[0]
     slurm_daemon.running(
         name="Slurm controller",
@@ -56,7 +56,7 @@ def _load(cluster: Cluster, node: Node, own: list[str]) -> None:
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
         # after a failed reconfigure slurmctld may write another ClusterID to it, with which it would never start again
         state_file=f"{cluster.slurm.state}/clustername",
-        ours=node.manages("controller"),
+        ours=ours,
     )
 
 

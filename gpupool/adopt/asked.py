@@ -1,11 +1,11 @@
 """Nodes of a running cluster, asked over SSH in parallel: hardware, GPUs, mounts, and where slurm.conf comes from."""
 
-import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
+from gpupool.addresses import is_ipv4
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
 from gpupool.errors import GpupoolError
 from gpupool.remote.nodes import Nodes
@@ -53,7 +53,7 @@ def addresses(nodes: Mapping[str, Entry]) -> dict[str, str]:
     found = {}
     for name, entry in nodes.items():
         of = dict(zip(expanded(entry.name), expanded(entry.value("nodeaddr") or ""), strict=False))
-        found[name] = of[name] if name in of and _is_address(of[name]) else ""
+        found[name] = of[name] if name in of and is_ipv4(of[name]) else ""
     return found
 
 
@@ -114,11 +114,3 @@ def _number(entry: Entry, *keys: str) -> int | None:
 def _pairs(line: str) -> dict[str, int]:
     pairs = (word.partition("=") for word in line.split())
     return {key.lower(): int(value) for key, _, value in pairs if value.isdecimal()}
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True

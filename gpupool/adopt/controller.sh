@@ -2,9 +2,9 @@
 # Prints what a running controller knows of its configuration. It only reads.
 # Arguments: absolute paths of further files to print, and nothing else then.
 # Each line has tabs: conf and the path of slurm.conf; release and its version; owner and the package of slurmctld (or
-# none); daemon and the path of slurmctld; cut and a path that is too long; gone and a path that is no file; file, a path and the text in base64, without
-# passwords; accounts and the dump of sacctmgr in base64; silent and a node that does not respond; reservations and
-# what scontrol shows of them in base64; end.
+# none); daemon and the path of slurmctld; cut and a path that is too long; gone and a path that is no file; file, a path
+# and the text in base64, without passwords; accounts and the dump of sacctmgr in base64; silent and a node that does not
+# respond; reservations and what scontrol shows of them in base64; end.
 
 most=5000000 # bytes of a file
 # a password is a value of a key that ends with Pass or Password; a path is that of a socket

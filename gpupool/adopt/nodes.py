@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpupool.addresses import is_ipv4
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.hardware import Machine, machine
@@ -166,7 +167,7 @@ def _addresses(draft: Draft, entry: Entry, members: list[str]) -> dict[str, str]
     if found == members:
         draft.say(("nodes",), draft.data.get("nodes", []), fact)  # the name itself, which is Slurm's default
         return {}
-    if len(found) != len(expanded(entry.name)) or not all(map(_is_ipv4, found)):
+    if len(found) != len(expanded(entry.name)) or not all(map(is_ipv4, found)):
         draft.drop("the language takes IPv4 addresses, one for each node", fact)
         return {}
     by_name = dict(zip(expanded(entry.name), found, strict=True))
@@ -192,13 +193,13 @@ def _servers(draft: Draft, conf: SlurmConf) -> tuple[Roles, dict[str, str]]:
             draft.drop("a backup controller needs the same slurm.state as the controller", *facts)
             continue
         roles[host] = ["backup-controller" if place else "controller"]
-        if _is_ipv4(address):
+        if is_ipv4(address):
             addresses[host] = address
         draft.say(("nodes",), draft.data.setdefault("nodes", []), *facts)
     first = next(iter(roles), "controller")
     roles.setdefault(first, ["controller"])
     database = conf.value("accountingstoragehost") or first
-    if _is_ipv4(database):
+    if is_ipv4(database):
         address, database = database, "database"
         database = next((host for host, known in addresses.items() if known == address), database)
         addresses.setdefault(database, address)
@@ -218,14 +219,6 @@ def _alike(members: list[str], roles: Roles) -> Iterator[list[str]]:
 def _numbered(word: str) -> Iterator[str]:
     yield word
     yield from (f"{word}-{number}" for number in range(2, MOST))
-
-
-def _is_ipv4(text: str) -> bool:
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def selector(names: Names, chosen: Iterable[str]) -> str:

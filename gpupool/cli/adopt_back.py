@@ -4,8 +4,8 @@ from pathlib import Path
 
 import typer
 
-from gpupool.cli.running import announced_runner, changes_in, exit_if_failed, planned, show, show_price
-from gpupool.cli.screen import ensure_confirmable, stderr, stdout
+from gpupool.cli.running import announced_runner, changes_in, exit_if_failed, has_changes, show
+from gpupool.cli.screen import ensure_confirmable, stdout
 from gpupool.run.runner import DeployRunner
 from gpupool.wording import counted
 
@@ -32,11 +32,6 @@ def _agreed(runner: DeployRunner) -> bool:
     from gpupool.run.back import back
 
     report = back(runner, execute=False)
-    show(stderr, report, diffs=True)
-    show_price(stderr, report)
-    report.ensure_not_interrupted()
-    if not report.changed:
-        stderr.print(planned(report), style="green" if report.ok else "bold red")
-        exit_if_failed(report)
-        return False
-    return typer.confirm(f"Restore this on {runner.target.where}? {counted(changes_in(report), 'change')}", err=True)
+    return has_changes(report) and typer.confirm(
+        f"Restore this on {runner.target.where}? {counted(changes_in(report), 'change')}", err=True
+    )

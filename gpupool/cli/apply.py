@@ -10,11 +10,10 @@ from gpupool.cli.running import (
     applied,
     changes_in,
     exit_if_failed,
+    has_changes,
     logged,
-    planned,
     run,
     show,
-    show_price,
 )
 from gpupool.cli.screen import (
     Inventory,
@@ -25,7 +24,6 @@ from gpupool.cli.screen import (
     Verbose,
     ensure_confirmable,
     print_json,
-    stderr,
     stdout,
 )
 from gpupool.documents.runs import RunDocument
@@ -92,11 +90,6 @@ def _read(inventory: Path, plan: Path | None, limit: str | None) -> SavedPlan | 
 
 def _agreed(runner: DeployRunner, limit: str | None) -> bool:
     report = run(runner, execute=False, limit=limit)
-    show(stderr, report, diffs=True)
-    show_price(stderr, report)
-    report.ensure_not_interrupted()
-    if not report.changed:
-        stderr.print(planned(report), style="green" if report.ok else "bold red")
-        exit_if_failed(report)
-        return False
-    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {runner.target.where}?", err=True)
+    return has_changes(report) and typer.confirm(
+        f"Make {counted(changes_in(report), 'change')} on {runner.target.where}?", err=True
+    )

@@ -139,6 +139,20 @@ def applied(report: Report) -> str:
     return summary + passed_over(report.asleep, report.away)
 
 
+def has_changes(report: Report) -> bool:
+    """Show the plan of a command and its price before it asks; return whether there is anything to ask about.
+
+    Exits with 1 if nothing would change and a node failed.
+    """
+    show(stderr, report, diffs=True)
+    show_price(stderr, report)
+    report.ensure_not_interrupted()
+    if not report.changed:
+        stderr.print(planned(report), style="green" if report.ok else "bold red")
+        exit_if_failed(report)
+    return report.changed
+
+
 def exit_if_failed(report: Report) -> None:
     """Raise KeyboardInterrupt if Ctrl-C stopped the run; exit with 1 if a node failed."""
     report.ensure_not_interrupted()

@@ -1,8 +1,8 @@
 """The arguments of an onboarding: names and addresses, single or as ranges."""
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 
+from gpupool.addresses import is_ipv4
 from gpupool.cluster.node_table import expand
 from gpupool.errors import UsageError
 
@@ -31,7 +31,7 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
 def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:
     """Return addresses by name for nodes in the inventory; an address that is left out is the inventory's."""
     given: dict[str, str] = {}
-    for word in [f"{arguments[0]}={arguments[1]}"] if len(arguments) == 2 and _is_address(arguments[1]) else arguments:
+    for word in [f"{arguments[0]}={arguments[1]}"] if len(arguments) == 2 and is_ipv4(arguments[1]) else arguments:
         if "=" in word:
             given |= nodes_of([word])
         else:
@@ -65,15 +65,7 @@ def _expanded(word: str) -> list[str]:
         raise UsageError(str(error)) from None
 
 
-def _is_address(word: str) -> bool:
-    try:
-        ipaddress.IPv4Address(word)
-    except ValueError:
-        return False
-    return True
-
-
 def _address(word: str) -> str:
-    if not _is_address(word):
+    if not is_ipv4(word):
         raise UsageError(f"{word!r} is not an IPv4 address")
     return word

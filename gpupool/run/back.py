@@ -13,8 +13,9 @@ def back(runner: DeployRunner, *, execute: bool) -> Report:
     runner.load()
     from gpupool.compile import files_of
     from gpupool.engine.current import cluster_and_node
-    from gpupool.operations import former, slurm_daemon
+    from gpupool.operations import former
     from gpupool.operations.together import barrier
+    from gpupool.roles import controller
 
     def steps() -> None:
         cluster, node = cluster_and_node()
@@ -22,16 +23,7 @@ def back(runner: DeployRunner, *, execute: bool) -> Report:
         former.restored(name="Files of the site", read_first=slurms)
         barrier(name="The files are as before")
         if node.has("controller", "backup-controller"):
-            first = node == cluster.controllers[0]
-            slurm_daemon.running(
-                name="Slurm controller",
-                unit="slurmctld",
-                version=cluster.slurm.version,
-                reload_if=slurms,
-                reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
-                state_file=f"{cluster.slurm.state}/clustername",
-                ours=False,
-            )
+            controller.load(cluster, node, [], ours=False)
         barrier(name="slurmctld has read them")
         former.removed(name="Files of gpupool")
         former.folders(name="Directories")

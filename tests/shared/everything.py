@@ -48,7 +48,7 @@ def everything(folder: Path) -> dict[str, Any]:
     data["slurm"] |= {"state": "/srv/slurm"}
     # some text for each key that takes Slurm's own words
     data["hardware"]["small"]["parameters"] = {"CpuBind": "core"}
-    data["slurm"]["cgroup"]["parameters"]["CgroupReleaseAgentDir"] = "/run/agents"
+    data["slurm"]["cgroup"]["parameters"]["AllowedDevicesFile"] = "/etc/slurm/devices.conf"
     # a user without a Unix group, a purge, and a type of GPU for sbash: each is written to a different file
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
     data["access"]["password_login"] = True

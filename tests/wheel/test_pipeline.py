@@ -32,9 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 
 @pytest.mark.parametrize("steps", [github, gitlab])
-def test_a_merge_request_of_a_new_repository_is_green(
-    installed: Installed, steps: Callable[[Path, str], list[str]], tmp_path: Path
-) -> None:
+def test_a_merge_request_of_a_new_repository_is_green(installed: Installed, steps: Steps, tmp_path: Path) -> None:
     site = tmp_path / "our-cluster"
     installed.good("gpupool", "init", "--repository", site)
     git(site, "init", "-q", "-b", "main")
