@@ -65,7 +65,7 @@ _PRICES = {
     "name: short, nodes": "name: short, default_time: 1h, billing: {cpu: 1.5, gpu: 3, mem: 0.25}, nodes",
 }
 _BROKEN = {"partitions:\n": "out_of_service: [{nodes: n1, gpus: [0], reason: fan}]\npartitions:\n"}
-_MOST = "max_cpus_per_gpu: {default: 7, a40: 15}, default_cpus_per_gpu: 6"
+_MOST = "max_cpus_per_gpu: {default: 7, a40: 15}, default_cpus_per_gpu: {default: 6, a40: 8}"
 #: Clusters with features that no inventory here has: the keys of `scheduler`, and the arguments of `pool`.
 _MADE: dict[str, tuple[str, dict[str, Any]]] = {
     "made-all": (f"{ALL}, {_MOST}", {"replaces": REPLACES, "where": "per_user", "instead": _PLACES}),

@@ -300,6 +300,9 @@ class Made:
             )
         return found
 
+    def _cpus_by_type(self) -> dict[str, int]:
+        return {"default": self.pick.randint(1, 4), **dict.fromkeys(sorted(self.gpus)[:1], self.pick.randint(1, 4))}
+
     def _preempt_by_qos(self) -> None:
         """Make preemptable partitions so by a QoS that all others preempt."""
         guest = self.pick.choice([name for name in self.qos if name != "normal"])
@@ -340,7 +343,7 @@ class Made:
                 rpc_limit={"bucket": 30, "refill": 2},
                 refuse_submit_from=["/prj"],
                 lab_share={"cpu": 4},
-                default_cpus_per_gpu=lambda: self.pick.randint(1, 4),
+                default_cpus_per_gpu=lambda: self.pick.choice([self.pick.randint(1, 4), self._cpus_by_type()]),
                 max_cpus_per_gpu=lambda: {"default": 8, **dict.fromkeys(sorted(self.gpus)[:1], 16)},
                 priority_weights=lambda: self._some(qos=1000, partition=1000, age=100, fairshare=5000, job_size=1),
                 max_memory=lambda: self.pick.choice([{"per_gpu": {"default": "60G"}}, {"per_cpu": "4G"}]),

@@ -32,6 +32,7 @@ _OF_THE_PLACE = re.compile(
     r"|can only be used with SlurmDBD|default partition not set"
     r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"
     r"|only compatible with jobacct_gather/linux"  # a twin gathers no accounting
+    r"|mpi/pmix"  # 22.05 tries all MPI plugins, and the container has no PMIx
     r"|HealthCheckTimeout 0 invalid"  # 26.05 takes its default of 60 s instead
 )
 _BEGIN = """chmod 755 /var/spool/slurmd; mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge

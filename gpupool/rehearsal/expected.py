@@ -312,10 +312,12 @@ class Expected:
             if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
 
-    def unasked_cpus(self, partition: str, gpus: int) -> int:
-        """Return the CPUs of a job of one task that does not request CPUs."""
+    def unasked_cpus(self, partition: str, gpus: int, gpu: str | None = None) -> int:
+        """Return the CPUs of a job of one task that does not request CPUs; without a type the lowest number counts."""
         own = self.cluster.partitions[partition].entry.default_cpus_per_gpu
-        return max(1, gpus * (own or self.cluster.scheduler.default_cpus_per_gpu or 1))
+        given = own or self.cluster.scheduler.default_cpus_per_gpu or {"default": 1}
+        each = [given.get(kind, given.get("default", 1)) for kind in ([gpu] if gpu else self.types_in(partition))]
+        return max(1, gpus * min(each, default=1))
 
     @property
     def typed(self) -> bool:

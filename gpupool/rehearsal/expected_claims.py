@@ -186,10 +186,11 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     left = {user: _Left(expected.allowance(user, partition, lab.name)) for user in lab.members}
     lifted = [partition for partition in expected.lab_loans(lab.name) if partition.entry.lifts_per_user]
     for piece in before:
-        any(left[user].take(piece, expected.unasked_cpus(lab.partition, piece.gpus)) for user in lab.members)
+        cpus = expected.unasked_cpus(lab.partition, piece.gpus, piece.gpu_type)
+        any(left[user].take(piece, cpus) for user in lab.members)
     counts: Counter[tuple[User, str, bool, Piece]] = Counter()
     for piece in pieces:
-        cpus = expected.unasked_cpus(lab.partition, piece.gpus)
+        cpus = expected.unasked_cpus(lab.partition, piece.gpus, piece.gpu_type)
         user = next((user for user in lab.members if left[user].take(piece, cpus)), None)
         if user:
             counts[user, lab.partition, True, piece] += 1

@@ -108,6 +108,25 @@ function amounts.of_type(job, kind, by_type)
   return least and least < math.huge and least or by_type[kind]
 end
 
+-- Returns the lowest amount of the types of GPU in a job, from a table by type in which "" is for all others. Slurm
+-- takes one amount for all GPUs of a job.
+function amounts.lowest(job, kinds, by_type)
+  local least = math.huge
+  for kind in pairs(kinds) do
+    least = math.min(least, amounts.of_type(job, kind, by_type) or by_type[""])
+  end
+  return least
+end
+
+-- Returns a text with a number for each GPU. Slurm 22.05 writes gres:gpu, later releases write gres/gpu.
+function amounts.for_each_gpu(job, number)
+  local separator = "/"
+  for _, field in ipairs(amounts.GPU_FIELDS) do
+    separator = (given(job[field]) or ""):match("gres(:)gpu") or separator
+  end
+  return string.format("gres%sgpu:%.0f", separator, number)
+end
+
 -- Returns whether a text such as "gpu:1,gpu:1" names one kind of GPU twice.
 function amounts.is_repeated(text)
   local seen = {}

@@ -69,6 +69,28 @@ function rules.typed(job, all, partitions)
   return "Specify the GPU type, such as --gpus=" .. types[1] .. ":1. Types: " .. table.concat(types, ", ") .. "."
 end
 
+-- slurm.conf can hold one number of CPUs for each GPU only, which is the lowest of a partition. Of several partitions
+-- the lowest counts, so that the job fits in each of them.
+function rules.default_cpus(job)
+  local kinds, number = amounts.gpus(job)
+  -- with --gpus-per-task, Slurm 22.05 would allocate more GPUs
+  local of_tasks = given(job.cpus_per_task) or given(job.ntasks_per_tres) or given(job.tres_per_task)
+  if number == 0 or of_tasks or given(job.cpus_per_tres) then
+    return
+  end
+  local least, differs = math.huge, false
+  for name in request.names(given(job.partition) or site.default_queue) do
+    local by_type = site.cpus_by_type[name]
+    differs = differs or by_type ~= nil
+    least = math.min(least, by_type and amounts.lowest(job, kinds, by_type) or site.default_cpus[name] or 0)
+  end
+  if differs and least > 0 then
+    -- for more tasks than that, Slurm 24.11 would allocate more GPUs than requested
+    local each_task = math.ceil(amounts.fewest_cpus(job) / number)
+    job.cpus_per_tres = amounts.for_each_gpu(job, math.max(least, each_task))
+  end
+end
+
 function rules.most_cpus(job, all)
   local gpus, number = amounts.gpus(all)
   local total, per_node = amounts.fewest_cpus(all)

@@ -19,20 +19,11 @@ local function of_type(job, kind, by_type)
 end
 
 -- slurmctld knows this default from slurm.conf, too, but then counts all memory of a node for a pending job against the
--- limits on memory. It counts a request as it is. Slurm 22.05 writes gres:gpu, later releases write gres/gpu.
+-- limits on memory. It counts a request as it is.
 function rules.per_gpu(job)
   local kinds, gpus = amounts.gpus(job)
   if gpus > 0 and not has_memory(job) then
-    local separator = "/"
-    for _, field in ipairs(amounts.GPU_FIELDS) do
-      separator = (given(job[field]) or ""):match("gres(:)gpu") or separator
-    end
-    -- Slurm takes one amount for all GPUs of a job
-    local least = math.huge
-    for kind in pairs(kinds) do
-      least = math.min(least, of_type(job, kind, site.memory_per_gpu))
-    end
-    job.mem_per_tres = string.format("gres%sgpu:%.0f", separator, least)
+    job.mem_per_tres = amounts.for_each_gpu(job, amounts.lowest(job, kinds, site.memory_per_gpu))
   end
 end
 

@@ -28,6 +28,7 @@ local rules = {
   { data = "out_of_service", ask = gpus.out_of_service, fields = TRES },
   { data = "refuse_repeated", ask = gpus.repeated, fields = TRES },
   { data = "gpu_types", ask = gpus.typed, fields = TRES },
+  { data = "cpus_by_type", ask = gpus.default_cpus },
   { data = "partition_limits", ask = limits.ask, fields = "partition" },
   { data = "partition_qos", ask = qos.of_partition },
   { data = "replaced", ask = qos.replaced, fields = "qos account" },

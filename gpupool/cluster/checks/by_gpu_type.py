@@ -78,3 +78,6 @@ def _by_type(site: Site) -> Iterator[tuple[Path, Mapping[str, int]]]:
     yield ("scheduler", "warn_cpus_per_gpu"), scheduler.warn_cpus_per_gpu
     for path, memory in zip(_MEMORY, (scheduler.default_memory, scheduler.max_memory), strict=True):
         yield path, memory.per_gpu or {}
+    yield ("scheduler", "default_cpus_per_gpu"), scheduler.default_cpus_per_gpu or {}
+    for index, partition in enumerate(site.inventory.partitions):
+        yield ("partitions", index, "default_cpus_per_gpu"), partition.default_cpus_per_gpu or {}

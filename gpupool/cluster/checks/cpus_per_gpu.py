@@ -1,10 +1,11 @@
 """Check CPUs per GPU: a job's default fits on the nodes, and its maximum is usable."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
+from gpupool.cluster.schema.scheduling import of_type
 
 _MOST: Path = ("scheduler", "max_cpus_per_gpu")
 
@@ -16,9 +17,11 @@ def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
         for name in sorted(site.nodes_of(partition.nodes)):
             entry = site.node_table.by_name[name].entry
             shape, gpus = site.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
-            if shape and default * gpus > shape.job_cpus and (here, entry.hardware) not in told:
+            together = sum(count * (of_type(default, gpu) or 1) for gpu, count in entry.gpus.items())
+            if shape and together > shape.job_cpus and (here, entry.hardware) not in told:
                 told.add((here, entry.hardware))
-                message = f"{gpus} x {default} CPUs do not fit on {name}: it has {shape.job_cpus} for jobs"
+                sums = " + ".join(f"{count} x {of_type(default, gpu) or 1}" for gpu, count in entry.gpus.items())
+                message = f"{sums} CPUs do not fit on {name}: it has {shape.job_cpus} for jobs"
                 yield Complaint(here, message, f"at most {shape.job_cpus // gpus}: one job per GPU would not fit")
 
 
@@ -27,11 +30,21 @@ def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:
     told: set[tuple[Path, str]] = set()
     for here, default, partition in _defaults(site):
         for gpu in sorted(_types(site, partition)):
-            most = site.inventory.scheduler.most_cpus(gpu)
-            if most is not None and default > most and (here, gpu) not in told:
+            most, each = site.inventory.scheduler.most_cpus(gpu), of_type(default, gpu)
+            if most is not None and each and each > most and (here, gpu) not in told:
                 told.add((here, gpu))
-                message = f"is {default}, but scheduler.max_cpus_per_gpu allows {most} for {gpu}"
+                message = f"is {each}, but scheduler.max_cpus_per_gpu allows {most} for {gpu}"
                 yield Complaint(here, message, "jobs with GPUs that request no CPUs would be refused: lower it")
+
+
+def ensure_default_cpus_are_set_for_all_gpu_types(site: Site) -> Iterator[Complaint]:
+    """Default CPUs per GPU, if given by type, are given for every type that a node of the partition has."""
+    told: set[Path] = set()
+    for here, default, partition in _defaults(site):
+        missing = [gpu for gpu in sorted(_types(site, partition)) if of_type(default, gpu) is None]
+        if missing and here not in told:
+            told.add(here)
+            yield Complaint(here, f"has no number for {', '.join(missing)}", "add it, or `default` for all other types")
 
 
 def ensure_limits_of_cpus_have_an_effect(site: Site) -> Iterator[Complaint]:
@@ -53,7 +66,7 @@ def ensure_limits_of_cpus_have_an_effect(site: Site) -> Iterator[Complaint]:
                                 message, hint, "warning")  # fmt: skip
 
 
-def _defaults(site: Site) -> Iterator[tuple[Path, int, Partition]]:
+def _defaults(site: Site) -> Iterator[tuple[Path, Mapping[str, int], Partition]]:
     of_all = site.inventory.scheduler.default_cpus_per_gpu
     for path, partition in site.partitions():
         if own := partition.default_cpus_per_gpu:

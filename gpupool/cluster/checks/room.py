@@ -109,7 +109,7 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     inventory = site.inventory
     default, share = inventory.scheduler.default_memory, inventory.scheduler.lab_share
     usual = max(default.of_gpus(inventory.gpu_types), default=0)
-    cpus = inventory.scheduler.default_cpus_per_gpu
+    cpus = max((inventory.scheduler.default_cpus_per_gpu or {}).values(), default=None)
     of_cpus = f"a job without a CPU request gets {cpus} per GPU" if cpus else "a GPU job has at least one CPU"
     for key, least, why in (
         ("cpu", cpus or 1, of_cpus),

@@ -73,7 +73,7 @@ def needs_of(site: Site, owner: Owner) -> dict[str, Need]:
     reserve = site.inventory.slurm.memory_reserve
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     return {
-        "cpu": Need(group.cpu, gpus * (scheduler.default_cpus_per_gpu or 1)),
+        "cpu": Need(group.cpu, gpus * max((scheduler.default_cpus_per_gpu or {}).values(), default=1)),
         "mem": Need(memory, together or node),
         "nodes": Need(group.nodes, -(-gpus // most) if most else 0),
         "gpus": Need(typed, gpus),

@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from gpupool.cluster.quote import quoted
 
@@ -43,6 +44,22 @@ OnNode = Annotated[int, Field(strict=True, ge=1, le=1024)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]
+
+
+def _for_all(value: Any) -> Any:
+    if value is None or isinstance(value, Mapping):
+        return value
+    if type(value) is not int or value < 1:
+        raise ValueError("write a whole number from 1, or numbers by GPU type: {default: 6, h100: 16}")
+    return {"default": value}
+
+
+#: A number, or a mapping of GPU type to number with `default` for all others; as data always a mapping.
+NumberByType = Annotated[
+    dict[Name, Several],
+    Field(min_length=1),
+    BeforeValidator(_for_all, json_schema_input_type=dict[Name, Several] | Several),
+]
 # a name, in which the {account} of `for_each` stands for each account
 NameOfEach = Annotated[
     str,

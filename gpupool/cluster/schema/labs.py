@@ -14,6 +14,7 @@ from gpupool.cluster.schema.base import (
     Name,
     NameOfEach,
     Nodes,
+    NumberByType,
     Several,
     SourcedEntry,
     Word,
@@ -277,8 +278,10 @@ class Partition(SourcedEntry):
         description="QoS of jobs without --qos, unless a QoS is the default of their account; default: the cluster's.",
     )
     limits: Limits = Field(default_factory=Limits, description="Limits of its jobs.")
-    default_cpus_per_gpu: Several | None = Field(
-        None, description="CPUs per GPU of jobs without a CPU request; default: scheduler.default_cpus_per_gpu."
+    default_cpus_per_gpu: NumberByType | None = Field(
+        None,
+        description="CPUs per GPU of jobs without a CPU request: a number, or numbers by GPU type, with `default` for "
+        "all others; default: scheduler.default_cpus_per_gpu.",
     )
     exclusive: Literal["job", "user"] | None = Field(
         None, description="A node runs one job at a time, which gets all CPUs, GPUs and memory; or one user's jobs."

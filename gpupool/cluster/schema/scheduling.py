@@ -11,6 +11,7 @@ from gpupool.cluster.schema.base import (
     Entry,
     Flag,
     Name,
+    NumberByType,
     PlainPath,
     SacctField,
     Several,
@@ -181,6 +182,12 @@ SizeByType = Annotated[
 ]
 
 
+def of_type(amounts: Mapping[str, int] | None, gpu: str) -> int | None:
+    """Return the amount for a GPU of a type, from amounts by type with `default` for all others; None without one."""
+    given = amounts or {}
+    return given.get(gpu, given.get("default"))
+
+
 class MemoryOfGpus(Entry):
     """An amount of memory per GPU, the same for all or by type."""
 
@@ -188,8 +195,7 @@ class MemoryOfGpus(Entry):
 
     def of_gpu(self, gpu: str) -> int | None:
         """Return the MiB for a GPU of a type; None if the inventory has no amount for it."""
-        given = self.per_gpu or {}
-        return given.get(gpu, given.get("default"))
+        return of_type(self.per_gpu, gpu)
 
     def of_gpus(self, gpus: Iterable[str]) -> list[int]:
         """Return the different MiB for GPUs of these types, the lowest first; [] without an amount for any."""
@@ -266,8 +272,10 @@ class Scheduler(SourcedEntry):
     lab_share: LabShare = Field(
         default_factory=LabShare, description="Limits of a lab per contributed GPU, including jobs without GPUs."
     )
-    default_cpus_per_gpu: Several | None = Field(
-        None, description="CPUs per GPU of jobs without a CPU request; default: one CPU for each task."
+    default_cpus_per_gpu: NumberByType | None = Field(
+        None,
+        description="CPUs per GPU of jobs without a CPU request: a number, or numbers by GPU type, with `default` for "
+        "all others; default: one CPU for each task.",
     )
     max_cpus_per_gpu: dict[Name, Several] = Field(
         default_factory=dict,
@@ -345,7 +353,7 @@ class Scheduler(SourcedEntry):
 
     def most_cpus(self, gpu: str) -> int | None:
         """Return the maximum CPUs that a job may request per GPU of a type; None without a limit."""
-        return self.max_cpus_per_gpu.get(gpu, self.max_cpus_per_gpu.get("default"))
+        return of_type(self.max_cpus_per_gpu, gpu)
 
 
 class Arbiter(SourcedEntry):

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.compile.containers import docker_on
-from gpupool.compile.slurm import backfill, budgets, elastic, health, jobs, memory, priority, site, submit
+from gpupool.compile.slurm import backfill, budgets, cpus, elastic, health, jobs, memory, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
@@ -71,6 +71,7 @@ def slurm_conf(cluster: Cluster) -> str:
         gres=_gres(cluster),
         gres_types=[*_gres(cluster), *([OUT_OF_SERVICE] if any(closed(cluster, node) for node in compute) else [])],
         memory_key=_default_memory(cluster),
+        default_cpus=cpus.default(cluster),
         most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
         has_budgets=budgets.has_budgets(cluster),
@@ -216,8 +217,8 @@ def _partition_line(cluster: Cluster, partition: Partition, hostlist: str, facto
         parts += _preemption(partition)
     if entry.exclusive:
         parts.append("OverSubscribe=EXCLUSIVE" if entry.exclusive == "job" else "ExclusiveUser=YES")
-    if entry.default_cpus_per_gpu:
-        parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
+    if each := cpus.of_partition(cluster, partition):
+        parts.append(f"DefCpuPerGPU={each}")
     if partition.allow_accounts:
         parts.append("AllowAccounts=" + ",".join(partition.allow_accounts))
     if partition.deny_accounts:

@@ -111,6 +111,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "out_of_service": OUT_OF_SERVICE if any(closed(cluster, node) for node in cluster.nodes.values()) else "",
         "refuse_repeated": bool(cluster.gpu_types),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
+        "cpus_by_type": cpus.differing(cluster),
         "partition_limits": partition_limits.of_plugin(cluster),
         "partition_qos": {
             name: {"qos": partition.entry.default_qos, **_accounts(cluster, partition)}
@@ -140,7 +141,7 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     """Yield further data: its name, the rules that need it, and the data."""
     partitions = cluster.partitions
     of_memory = ("memory_per_gpu", "memory_per_cpu", "whole_memory", "most_memory")
-    counted = (*of_memory, "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
+    counted = (*of_memory, "cpus_by_type", "most_cpus", "recommended_cpus", "step_down", "budget", "partition_limits")
     walls = {name: minutes(qos.wall) for name, qos in cluster.qos.items() if qos.wall is not None}
     times = {
         name: budgets.default_time(cluster, partition)

@@ -90,3 +90,39 @@ def test_default_cpus_count_with_their_memory(
     asked = Plugin(text, LUAS[0], PARTITIONS)
     assert asked.submit(**by_cpu).accepted is accepted
     assert asked.submit(**by_cpu, cpus_per_task=3).accepted, "a requested number of CPUs overrides the default"
+
+
+BY_TYPE = "default_cpus_per_gpu: {a40: 8, default: 6}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ({"tres_per_job": "gres/gpu:a40:2"}, {"cpus_per_tres": "gres/gpu:8"}),
+        ({"tres_per_node": "gres:gpu:a40:2"}, {"cpus_per_tres": "gres:gpu:8"}),
+        (TI, {"cpus_per_tres": "gres/gpu:6"}),
+        ({"tres_per_job": "gres/gpu:2"}, {"cpus_per_tres": "gres/gpu:6"}),
+        ({"tres_per_job": "gres/gpu:2", "features": "a40"}, {"cpus_per_tres": "gres/gpu:8"}),
+        ({"tres_per_job": "gres/gpu:a40:1,gres/gpu:2080_ti:1"}, {"cpus_per_tres": "gres/gpu:6"}),
+        ({"tres_per_job": "gres/gpu:a40:2", "num_tasks": 19, "min_cpus": 19}, {"cpus_per_tres": "gres/gpu:10"}),
+        ({"tres_per_job": "gres/gpu:a40:2", "num_tasks": 19, "min_cpus": 1}, {"cpus_per_tres": "gres/gpu:8"}),
+        ({"tres_per_job": "gres/gpu:a40:1", "partition": "long"}, {}),
+        ({"tres_per_job": "gres/gpu:a40:1", "partition": "short,long"}, {"cpus_per_tres": "gres/gpu:4"}),
+        ({"tres_per_job": "gres/gpu:a40:1", "cpus_per_task": 2}, {}),
+        ({"tres_per_job": "gres/gpu:a40:1", "cpus_per_tres": "gres/gpu:2"}, {}),
+        ({"tres_per_job": "gres/gpu:a40:1", "ntasks_per_tres": 2}, {}),
+        ({"tres_per_task": "gres/gpu:a40:1", "num_tasks": 2}, {}),
+        ({}, {}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("lua", LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_default_cpus_may_depend_on_the_type_within_one_partition(
+    tmp_path: Path, lua: ModuleType, asked: dict[str, Any], given: dict[str, Any]
+) -> None:
+    """slurm.conf has the lowest number, for jobs that the plugin does not see."""
+    cluster = pool(tmp_path, BY_TYPE, instead={"name: long, nodes": "name: long, default_cpus_per_gpu: 4, nodes"})
+    assert "\nDefCpuPerGPU=6\n" in slurm_conf(cluster)
+    text = job_submit_lua(cluster)
+    assert text is not None
+    assert Plugin(text, lua, PARTITIONS).submit(**asked).set == given
