@@ -52,7 +52,9 @@ def everything(folder: Path) -> dict[str, Any]:
     # a user without a Unix group, a purge, and a type of GPU for sbash: each is written to a different file
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
     data["access"]["password_login"] = True
-    # sizes by GPU type, which the example has as one size
+    # sizes and numbers by GPU type, which the example has as one
+    data["scheduler"]["default_cpus_per_gpu"] = {"a40": 12, "default": 6}
+    data["partitions"][0]["default_cpus_per_gpu"] = {"a40": 12, "default": 6}
     data["scheduler"]["default_memory"]["per_gpu"] = {"a40": "25G", "default": "24G"}
     data["scheduler"]["max_memory"]["per_gpu"] = {"a40": "33G", "default": "32G"}
     data["scheduler"]["private_data"] = ["jobs"]
