@@ -203,9 +203,9 @@ def _budget(account: Account) -> dict[str, Any]:
 def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
     """Return entities; unset values are left out in accounts that another system manages, too."""
     open_ = {name for name, account in cluster.accounts.items() if not account.exact}
-    if not open_:
+    whole = not cluster.slurm.exact_accounting  # an adopted cluster may have all its accounts in slurmdbd alone
+    if not open_ and not whole:
         return wanted
-    whole = not cluster.slurm.exact_accounting
     accounts = {
         name: {**_without_empty(given), **({} if whole else {"exact": False})} if name in open_ else given
         for name, given in wanted["accounts"].items()

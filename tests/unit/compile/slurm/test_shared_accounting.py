@@ -5,11 +5,16 @@ from pathlib import Path
 
 from inventories import SMALL, changed
 from submitted import Plugin
+from typer.testing import CliRunner
 
+from gpupool.cli.app import app
+from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.compile.slurm.submit import job_submit_lua
+from gpupool.operations.accounting import normal
+from gpupool.operations.accounting.removal import Strays, strays
 
 OPEN = ("contributed_gpus: 6}", "contributed_gpus: 6, exact: false}")
 BOTH = ("account: red}", "account: red, accounts: [blue]}")
@@ -44,6 +49,24 @@ def test_in_a_shared_cluster_no_limit_is_cleared(tmp_path: Path) -> None:
     assert wanted["exact"] is False
     assert wanted["accounts"]["red"] == {"parent": "root", "GrpTRES": {"gres/gpu": 10}}
     assert wanted["qos"]["normal"] == {"Priority": 0, "Flags": ["DenyOnLimit"]}
+
+
+def test_in_a_shared_cluster_without_accounts_of_the_inventory_none_is_removed(tmp_path: Path) -> None:
+    """As an adopted cluster is whose accounting has not been taken."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=sea\nSlurmctldHost=ctl(10.0.0.2)\nAccountingStorageType=accounting_storage/slurmdbd\n"
+        "NodeName=n1 NodeAddr=10.0.0.3 CPUs=2 RealMemory=1000\nPartitionName=all Nodes=n1 Default=YES\n"
+    )
+    done = CliRunner().invoke(app, ["adopt", "--files", str(tmp_path), str(tmp_path / "site")])
+    assert done.exit_code == 0, done.output
+    assert "manage: [slurm, accounts]" in (tmp_path / "site/cluster.yml").read_text()
+    now = {
+        "cluster": ["sea"], "qos": {}, "partitions": [], "jobs": [],
+        "accounts": {"red": {"parent": "root", "coordinators": []}},
+        "users": {"ann": {"default_account": "red", "accounts": {"red": {}}}},
+    }  # fmt: skip
+    stays = strays(now, normal(entities(load(tmp_path / "site"))))
+    assert stays == Strays({}, {}, {})
 
 
 def test_entities_of_a_shared_cluster_are_written_without_unset_fields(tmp_path: Path) -> None:
