@@ -2,7 +2,6 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +9,8 @@ import typer
 
 from gpupool.adopt.asked import Ask
 from gpupool.cli import adopt_asked, adopt_back, adopt_steps
-from gpupool.cli.check import as_entry
+from gpupool.cli.adopt_document import Seen, document
 from gpupool.cli.screen import Json, OnOption, print_json, stderr, stdout
-from gpupool.documents.adopt import AdoptDocument, DifferenceEntry
 from gpupool.errors import UsageError
 from gpupool.slurm.hostlists import expanded
 from gpupool.slurm.releases import DEFAULT, KNOWN, Known
@@ -140,8 +138,9 @@ def command(
         running = copy_from(controller, Path(place))
         screen = stderr if as_json else stdout
         _say_running(controller, running, screen)
-        adopt_asked.show(controller, running, Path(place), ask or "kinds", screen)
-        _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json, running.places)
+        answers = adopt_asked.show(controller, running, Path(place), ask or "kinds", screen)
+        seen = Seen(controller, running, answers)
+        _adopt(folder, Path(place), slurm or release_of(running.release), judge, as_json, seen)
 
 
 def _adopt(
@@ -150,7 +149,7 @@ def _adopt(
     release: str | None,
     judge: bool,
     as_json: bool,
-    places: Mapping[str, str] | None = None,
+    seen: Seen | None = None,
 ) -> None:
     from gpupool.adopt.folder import Folder
     from gpupool.adopt.inventory import adopted, write
@@ -159,11 +158,11 @@ def _adopt(
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
     known: Known = KNOWN[KNOWN.index(slurm)]
-    result = adopted(Folder(files), known, places)
+    result = adopted(Folder(files), known, seen.running.places if seen else None)
     write(folder, result.files)
     verdict = None if result.differences is None else _judged(result, files, known, judge)
     if as_json:
-        print_json(_document(result, verdict))
+        print_json(document(result, verdict, seen))
     else:
         _show(folder, result, verdict, known if assumed else "")
     if verdict is None:
@@ -191,41 +190,6 @@ def _judged(result: "Adopted", files: Path, release: Known, asked: bool) -> "Ver
     if not asked:
         return Verdict(result.differences or ())
     return by_slurmctld(result, Folder(files), release, lambda text: stderr.print(text, style="dim"))
-
-
-def _document(result: "Adopted", verdict: "Verdict | None") -> AdoptDocument:
-    from gpupool.adopt.causes import WHY, spelt
-
-    found = verdict.differences if verdict else ()
-    accounting = result.accounting.differ if result.accounting else []
-    return AdoptDocument(
-        ok=verdict is not None and not found and not verdict.refused and not accounting,
-        read=result.read,
-        not_read=result.others,
-        written=[*result.files],
-        left=result.draft.data["slurm"].get("left", []),
-        mistakes=[as_entry(located) for located in result.troubles],
-        errors=[as_entry(located) for located in result.loaded.errors],
-        slurmctld=(verdict.version if verdict else "") or None,
-        why_not=(verdict.why if verdict else "") or None,
-        refused=(verdict.refused if verdict else "") or None,
-        differences=[
-            DifferenceEntry(
-                file=one.place.file if one.place else None,
-                line=one.place.line if one.place else None,
-                section=one.section,
-                key=spelt(one.section, one.key),
-                of=one.of,
-                was=one.was,
-                would=one.would,
-                cause=one.cause,
-                why=WHY.get(one.cause),
-                group=one.group or None,
-            )
-            for one in found
-        ],
-        accounting=accounting,
-    )
 
 
 def _show(folder: Path, result: "Adopted", verdict: "Verdict | None", assumed: str) -> None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gpupool.adopt.controller import Running
 
 
-def show(login: str, running: "Running", files: Path, how: "Ask", screen: Screen) -> None:
-    """Ask nodes of the cluster of which `files` is a copy, with the user of the controller, and print the answers."""
+def show(login: str, running: "Running", files: Path, how: "Ask", screen: Screen) -> "list[Asked]":
+    """Ask nodes of the cluster of which `files` is a copy, with the user of the controller; print and return answers."""
     from gpupool.adopt import asked, slurm_conf
     from gpupool.adopt.controller import door
     from gpupool.adopt.folder import Folder
@@ -20,9 +20,11 @@ def show(login: str, running: "Running", files: Path, how: "Ask", screen: Screen
 
     lines = asked.chosen(slurm_conf.read(Folder(files)), how, running.silent)
     if not lines:
-        return
+        return []
     with Nodes.at(door(login)[0], asked.addresses(lines)) as nodes:
-        _print(asked.ask_all(nodes, lines), screen)
+        answers = asked.ask_all(nodes, lines)
+    _print(answers, screen)
+    return answers
 
 
 def _print(answers: "list[Asked]", screen: Screen) -> None:

@@ -30,11 +30,51 @@ class DifferenceEntry(TypedDict):
     """The group of `slurm.left` that leaves the key to the site; null if no group has it."""
 
 
+class ControllerEntry(TypedDict):
+    """The controller that `--from` has read."""
+
+    login: str
+    """Where it was reached: `root@controller`."""
+    release: str | None
+    """The version of its Slurm; null if it is unknown."""
+    package: str | None
+    """The package that slurmctld belongs to; null if it belongs to none."""
+    conf: str
+    """The path of its slurm.conf."""
+    silent: list[str]
+    """The nodes that do not respond to slurmctld."""
+    reservations: list[str]
+    """The names of its reservations, which stay as they are."""
+    not_read: list[str]
+    """The files that could not be read."""
+
+
+class AskedEntry(TypedDict):
+    """The answer of a node to `--from`."""
+
+    node: str
+    """The node's name in Slurm."""
+    failure: str | None
+    """Why there is no answer; null if there is one."""
+    source: str
+    """Where slurmd has its slurm.conf from; empty without an answer."""
+    gres: list[str]
+    """The lines of `slurmd -G`."""
+    mounts: list[str]
+    """The mounted network file systems: directory, type and source, with spaces between them."""
+    differences: list[str]
+    """The hardware that differs from the node's line in slurm.conf, a sentence for each value."""
+
+
 class AdoptDocument(TypedDict):
     """The inventory of a running cluster's files, and its differences from them."""
 
     ok: bool
     """Whether `check` accepts the inventory, and no value and no entity of slurmdbd differs."""
+    controller: ControllerEntry | None
+    """The controller of `--from`; null with `--files`."""
+    nodes: list[AskedEntry]
+    """The answers of the nodes that `--from` asked."""
     read: list[str]
     """The files that were read, relative to the folder of `--files`."""
     not_read: list[str]

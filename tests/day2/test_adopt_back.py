@@ -1,6 +1,7 @@
 """A cluster that was built by hand: after adopt, apply and the way back it is as it was, with its job running."""
 
 import base64
+import json
 import os
 import subprocess
 import sys
@@ -78,6 +79,11 @@ def test_an_adopted_cluster_is_as_before_and_its_job_runs(foreign: Testbed, tmp_
     assert foreign.out("n1", "find /etc /var/log/slurm /var/spool -printf '%p %s %T@\\n' | sort") == on_node
     assert "asked  1 node: 1 answered" in done.stdout
     assert "slurm.conf: n1: /etc/slurm/slurm.conf (" in done.stdout
+    document = json.loads(gpupool("adopt", "--from", "root@ctl", tmp_path / "again", "--json").stdout)
+    assert (document["controller"]["login"], document["controller"]["package"]) == ("root@ctl", "slurmctld")
+    ((name, why, source),) = ((node["node"], node["failure"], node["source"]) for node in document["nodes"])
+    assert (name, why) == ("n1", None)
+    assert source.startswith("/etc/slurm/slurm.conf (")
 
     # gpupool writes Slurm's files, and changes a share
     nodes = site / "nodes.yml"
