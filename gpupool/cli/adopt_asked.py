@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show(login: str, running: "Running", files: Path, how: "Ask", screen: Screen) -> "list[Asked]":
-    """Ask nodes of the cluster of which `files` is a copy, with the user of the controller; print and return answers."""
+    """Ask nodes of the cluster of which `files` is a copy, as the user of the controller; print and return answers."""
     from gpupool.adopt import asked, slurm_conf
     from gpupool.adopt.controller import door
     from gpupool.adopt.folder import Folder
