@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from gpupool.cluster import accounting_file
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.quote import listed
 from gpupool.cluster.resolve.site import Site
@@ -105,8 +106,13 @@ def _default_memory(site: Site, partition: Partition) -> Iterator[tuple[str, int
 
 
 def ensure_a_user_may_submit(site: Site) -> Iterator[Complaint]:
-    """There are users: slurmctld refuses jobs of any user that is not in slurmdbd (AccountingStorageEnforce)."""
-    if not site.inventory.users and site.inventory.directory is None:
+    """There are users: slurmctld refuses jobs of any user that is not in slurmdbd (AccountingStorageEnforce).
+
+    Without exact accounting, slurmdbd may have users that the inventory does not name.
+    """
+    inventory = site.inventory
+    is_known = inventory.slurm.exact_accounting and "enforce" not in inventory.slurm.left
+    if is_known and not inventory.users and inventory.directory is None and not accounting_file.users(site.attached):
         yield Complaint(
             ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"
         )
