@@ -67,7 +67,13 @@ def by_slurmctld(result: Adopted, folder: Folder, release: Known, tell: Callable
     cluster, parsed = result.loaded.cluster, result.differences
     assert cluster
     assert parsed is not None
-    removed = {one.key: _readable(one, release) for one in parsed if _is_removed(one, release) and not one.of}
+    cgroup = meaning_of_cgroup(plain(Folder(folder.top), "cgroup.conf")) if folder.has("cgroup.conf") else {}
+    settings = {("settings", key, ""): facts[-1] for key, facts in result.conf.settings.items()}
+    removed = {
+        key: _readable(key, fact.value, release)
+        for (section, key, _), fact in (settings | cgroup).items()
+        if is_removed(section, key, release, fact.value)
+    }
     now = of_site(folder, result.conf, result.names, HOST, ADDRESS, removed)
     new = of_inventory(cluster, HOST, ADDRESS)
     others = {node.slurm_name for node in cluster.having("compute")} | {node.address for node in cluster.nodes.values()}
@@ -75,7 +81,6 @@ def by_slurmctld(result: Adopted, folder: Folder, release: Known, tell: Callable
         readings = judge(release, now, new, sorted({*hosts(result.conf), *filter(None, others)}), tell)
     except GpupoolError as error:
         return Verdict(parsed, why=str(error))
-    cgroup = meaning_of_cgroup(plain(Folder(folder.top), "cgroup.conf")) if folder.has("cgroup.conf") else {}
     lines = places(result.conf) | {place: fact.place for place, fact in cgroup.items()}
     return verdict(parsed, *readings, lines, result.names, release)
 
@@ -102,10 +107,10 @@ def _is_removed(one: Difference, release: str) -> bool:
     return is_removed(one.section, one.key, release, one.was)
 
 
-def _readable(one: Difference, release: str) -> str:
+def _readable(key: str, value: str, release: str) -> str:
     """Return the options that remain of a setting which a release refuses; "" if it refuses the key."""
-    rest = readable(one.key, one.was, release)
-    return "" if rest == one.was else rest
+    rest = readable(key, value, release)
+    return "" if rest == value else rest
 
 
 def _is_shown(one: Difference, now: Reading, new: Reading, release: str) -> bool:

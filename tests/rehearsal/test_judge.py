@@ -31,9 +31,10 @@ NodeName=cpu1 NodeAddr=10.66.1.3
 
 @pytest.mark.usefixtures("apart")
 def test_slurmctld_reads_the_cluster_s_files_and_the_inventory_s(tmp_path: Path) -> None:
-    """Includes, DEFAULT lines, slurmdbd and an empty partition are no reason to refuse; nothing differs."""
+    """Includes, DEFAULT lines, slurmdbd, an empty partition, and a removed key at its default: nothing differs."""
     (tmp_path / "slurm.conf").write_text(CONF, encoding="utf-8")
     (tmp_path / "nodes.conf").write_text(NODES, encoding="utf-8")
+    (tmp_path / "cgroup.conf").write_text("ConstrainKmemSpace=no\n", encoding="utf-8")  # 23.11 removed it
     folder = Folder(tmp_path)
     found = by_slurmctld(adopted(folder, "24.11"), folder, "24.11", lambda _: None)
     assert (found.why, found.refused, found.differences) == ("", "", [])
