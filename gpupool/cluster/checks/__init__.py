@@ -117,8 +117,12 @@ CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 
 def complaints(site: Site, checks: tuple[Check, ...]) -> list[Complaint]:
-    """Run checks and return all complaints, each with the code of its check."""
-    return [replace(complaint, code=code(check)) for check in checks for complaint in check(site)]
+    """Run checks and return all complaints, each with its path in the file and the code of its check."""
+    return [
+        replace(complaint, path=site.as_written(complaint.path), code=code(check))
+        for check in checks
+        for complaint in check(site)
+    ]
 
 
 def code(check: Check) -> str:

@@ -6,10 +6,13 @@ from zoneinfo import ZoneInfo
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.each_qos import accounts_of
+from gpupool.cluster.resolve.partitions import ACCOUNT
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 from gpupool.unix import PEOPLE_GID
 
+_NEEDS_EACH_OTHER = f"for_each needs {ACCOUNT} in the name, and {ACCOUNT} needs for_each"
 # Users and groups of the system, and of packages that gpupool installs.
 _TAKEN = frozenset(
     (
@@ -124,7 +127,7 @@ def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def _each(partition: Partition, name: str) -> bool:
-    return name == "{account}" and partition.for_each is not None
+    return name == ACCOUNT and partition.for_each is not None
 
 
 def ensure_parents_form_no_cycle(site: Site) -> Iterator[Complaint]:
@@ -162,15 +165,32 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     yield from (unknown(path, "QoS", name, inventory.qos) for path, name in named if name not in inventory.qos)
 
 
+def ensure_each_qos_is_defined_once(site: Site) -> Iterator[Complaint]:
+    """With `for_each`, each account has a QoS of its own, whose name no other entry has, and which no other user has."""
+    first: dict[str, str] = {key: key for key, entry in site.written.qos.items() if entry.for_each is None}
+    for key, entry in site.written.qos.items():
+        path: Path = ("qos", key)
+        if (entry.for_each is not None) != (ACCOUNT in key):
+            yield Complaint(path, _NEEDS_EACH_OTHER)
+        for account in accounts_of(site.written, key, entry):
+            name = key.replace(ACCOUNT, account.name)
+            if first.setdefault(name, key) != key:
+                yield Complaint(path, f"the QoS {name} is defined twice; also in qos.{first[name]}")
+        if entry.for_each and entry.default:
+            hint = f'set default_for: ["{ACCOUNT}"] for the default of each account\'s users'
+            yield Complaint((*path, "default"), "the cluster has one default QoS, and these are several", hint)
+        if entry.for_each and entry.everybody and "everybody" in entry.model_fields_set:
+            yield Complaint((*path, "everybody"), "with for_each, only the users of an account have its QoS", "remove it")
+
+
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
     """The partitions in users, the arbiter and the scheduler exist; each name is defined once."""
     inventory = site.inventory
     names: dict[str, Path] = {}
     folded: dict[str, str] = {}
     for index, entry in enumerate(inventory.partitions):
-        if (entry.for_each is not None) != ("{account}" in entry.name):
-            message = "for_each needs {account} in the name, and {account} needs for_each"
-            yield Complaint(("partitions", index, "name"), message)
+        if (entry.for_each is not None) != (ACCOUNT in entry.name):
+            yield Complaint(("partitions", index, "name"), _NEEDS_EACH_OTHER)
     for path, partition in site.partitions():
         for name, _ in site.partition_names(partition):
             if name in names:

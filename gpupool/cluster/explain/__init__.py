@@ -94,7 +94,7 @@ def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: s
         if name in part.labs:
             yield Value("suspended", str(part), nearest(("out_of_service",), places))
     if own := cluster.qos_of(name):
-        yield Value("default QoS", own, nearest(("qos", own, "default_for"), places))
+        yield Value("default QoS", own, nearest(site.as_written(("qos", own, "default_for")), places))
     elif default := next((other for other, qos in cluster.qos.items() if qos.default), None):
         yield Value("default QoS", default, nearest(("qos", default, "default"), places))
     above = account.parent

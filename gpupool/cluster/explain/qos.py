@@ -13,7 +13,7 @@ _NAMED = 10  # users; more are counted
 
 def of_qos(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str) -> Iterator[Value]:
     """Yield the values of a QoS with their lines."""
-    path: Path = ("qos", name)
+    path = site.as_written(("qos", name))
     yield from entry_values(cluster.qos[name], path, places, {})
     day = datetime.now(UTC).date()
     users = [

@@ -35,7 +35,7 @@ def of_user(cluster: Cluster, site: Site, places: Places, name: str, today: date
         use = "default" if account == user.account else f"with --account={account}"
         yield Value(f"account.{account}", use, nearest((*path, "accounts"), places))
         yield from _limits(cluster, site, places, account)
-    yield from _qos(cluster, user, day, path, places)
+    yield from _qos(cluster, site, user, day, path, places)
     for at, partition in site.partitions():
         for each, _ in site.partition_names(partition):
             if each in cluster.partitions:
@@ -54,11 +54,11 @@ def _limits(cluster: Cluster, site: Site, places: Places, name: str) -> Iterator
             yield replace(value, key=f"account.{each}.{value.key}")
 
 
-def _qos(cluster: Cluster, user: User, day: date, path: Path, places: Places) -> Iterator[Value]:
+def _qos(cluster: Cluster, site: Site, user: User, day: date, path: Path, places: Places) -> Iterator[Value]:
     """Yield each QoS: the accounts in which the user may use it, with its limits, or the reason why not."""
     by_account = {account: user.qos_on(day, account) for account in user.accounts}
     for name, qos in cluster.qos.items():
-        here: Path = ("qos", name)
+        here = site.as_written(("qos", name))
         accounts = [account for account, its in by_account.items() if name in its]
         if accounts:
             limits = [value for value in entry_values(qos.limits, (*here, "limits"), places, {}) if value.place]

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gpupool.cluster.complaints import Path
 from gpupool.cluster.node_table import ExpandedNode, NodeTable
+from gpupool.cluster.resolve.each_qos import keys_of_qos, with_each_qos
 from gpupool.cluster.resolve.ownership import Ownership
 from gpupool.cluster.resolve.partitions import ACCOUNT, partitions_of
 from gpupool.cluster.resolve.pools import Placed, pools_on
@@ -20,9 +21,12 @@ from gpupool.slurm.releases import has
 
 @dataclass(frozen=True)
 class Site:
-    """An inventory of the right shape, with its nodes expanded, and its files that are not YAML by `folder/name`."""
+    """An inventory of the right shape, with its nodes expanded, and its files that are not YAML by `folder/name`.
 
-    inventory: Inventory
+    `written` is the inventory with the entries of its file.
+    """
+
+    written: Inventory
     node_table: NodeTable
     attached: Mapping[str, str] = field(default_factory=dict)
 
@@ -30,6 +34,21 @@ class Site:
     def shared_results(self) -> dict[object, object]:
         """Results that several checks share."""
         return {}
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """The inventory with one QoS for each account in place of an entry of `qos` with `for_each`."""
+        return with_each_qos(self.written, self._keys_of_qos)
+
+    @cached_property
+    def _keys_of_qos(self) -> dict[str, tuple[str, str]]:
+        return keys_of_qos(self.written)
+
+    def as_written(self, path: Path) -> Path:
+        """Return the path in the inventory's file of a path in `inventory`: an account's QoS is in one entry for all."""
+        if path[:1] == ("qos",) and len(path) > 1 and path[1] in self._keys_of_qos:
+            return ("qos", self._keys_of_qos[str(path[1])][0], *path[2:])
+        return path
 
     def system_of(self, entry: NodeEntry) -> Distribution:
         """Return the distribution of the nodes of an entry: its own, else its hardware's, else software's.

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.accepted import AcceptedWarning
-from gpupool.cluster.schema.base import Entry, Name, Nodes, Word
+from gpupool.cluster.schema.base import Entry, Name, NameOfEach, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
@@ -39,7 +39,9 @@ class Inventory(Entry):
     accounts: tuple[Account, ...] = Field((), description="Slurm accounts: labs with the GPUs they own, and others.")
     users: tuple[User, ...] = Field((), description="Users, each with the same uid on every node.")
     directory: Directory | None = Field(None, description="A directory service with further users; default: none.")
-    qos: dict[Name, Qos] = Field(default_factory=dict, description="Slurm's QoS by name.")
+    qos: dict[NameOfEach, Qos] = Field(
+        default_factory=dict, description="Slurm's QoS by name; {account} in a name is replaced with for_each."
+    )
     partitions: tuple[Partition, ...] = Field((), description="Partitions, in the order of slurm.conf.")
     reservations: tuple[Reservation, ...] = Field(
         (), description="Reservations of nodes or GPUs, and planned maintenance."

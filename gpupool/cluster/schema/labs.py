@@ -205,13 +205,20 @@ class User(SourcedEntry):
 
 
 class Qos(SourcedEntry):
-    """A quality of service."""
+    """A quality of service, or with `for_each` one per account of that kind, for the users of this account.
 
+    `{account}` is replaced by the account's name in the QoS's name, `default_for`, `preempts` and `replaces`.
+    """
+
+    for_each: AccountKind | None = Field(
+        None,
+        description="Create one QoS for each account of this kind, for its users alone; {account} is its name.",
+    )
     default: Flag = Field(False, description="The QoS of jobs without --qos.")
-    default_for: tuple[Name, ...] = Field(
+    default_for: tuple[NameOfEach, ...] = Field(
         (), description="Accounts whose users have this QoS as their default instead."
     )
-    replaces: tuple[Name, ...] = Field(
+    replaces: tuple[NameOfEach, ...] = Field(
         (), description="Other QoS; if these users' jobs request one of them, they get this QoS instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
@@ -221,7 +228,7 @@ class Qos(SourcedEntry):
     )
     priority: Count = Field(0, description="Slurm's priority of the QoS, relative to the highest of all QoS.")
     preemptable: Flag = Field(False, description="Jobs of QoS that name it in `preempts` may preempt its jobs.")
-    preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs this QoS's jobs preempt.")
+    preempts: tuple[NameOfEach, ...] = Field((), description="Preemptable QoS whose jobs this QoS's jobs preempt.")
     preempt_action: QosPreemptAction | None = Field(
         None, description="What happens to its preempted jobs; default: preemption.action."
     )
