@@ -166,7 +166,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_each_qos_is_defined_once(site: Site) -> Iterator[Complaint]:
-    """With `for_each`, each account has a QoS of its own, whose name no other entry has, and which no other user has."""
+    """With `for_each`, each account has its QoS, with a name that no other entry has, and no other user has it."""
     first: dict[str, str] = {key: key for key, entry in site.written.qos.items() if entry.for_each is None}
     for key, entry in site.written.qos.items():
         path: Path = ("qos", key)
@@ -180,7 +180,8 @@ def ensure_each_qos_is_defined_once(site: Site) -> Iterator[Complaint]:
             hint = f'set default_for: ["{ACCOUNT}"] for the default of each account\'s users'
             yield Complaint((*path, "default"), "the cluster has one default QoS, and these are several", hint)
         if entry.for_each and entry.everybody and "everybody" in entry.model_fields_set:
-            yield Complaint((*path, "everybody"), "with for_each, only the users of an account have its QoS", "remove it")
+            message = "with for_each, only the users of an account have its QoS"
+            yield Complaint((*path, "everybody"), message, "remove it")
 
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:

@@ -22,7 +22,7 @@ def keys_of_qos(inventory: Inventory) -> dict[str, tuple[str, str]]:
 
 
 def accounts_of(inventory: Inventory, key: str, entry: Qos) -> list[Account]:
-    """Return the accounts that have a QoS of their own from an entry; none without `for_each`, or {account} in the key."""
+    """Return the accounts that get their own QoS from an entry; none without `for_each`, or {account} in the key."""
     if ACCOUNT not in key:
         return []
     return [account for account in inventory.accounts if account.kind == entry.for_each]

@@ -45,7 +45,7 @@ class Site:
         return keys_of_qos(self.written)
 
     def as_written(self, path: Path) -> Path:
-        """Return the path in the inventory's file of a path in `inventory`: an account's QoS is in one entry for all."""
+        """Return the path in the file of a path in `inventory`: an account's QoS may be in one for all accounts."""
         if path[:1] == ("qos",) and len(path) > 1 and path[1] in self._keys_of_qos:
             return ("qos", self._keys_of_qos[str(path[1])][0], *path[2:])
         return path
