@@ -163,14 +163,14 @@ def _addresses(draft: Draft, entry: Entry, members: list[str]) -> dict[str, str]
     fact = entry.facts.get("nodeaddr")
     if fact is None:
         return {}
-    found = expanded(fact.value)
-    if found == members:
+    addresses = expanded(fact.value)
+    if addresses == members:
         draft.say(("nodes",), draft.data.get("nodes", []), fact)  # the name itself, which is Slurm's default
         return {}
-    if len(found) != len(expanded(entry.name)) or not all(map(is_ipv4, found)):
+    if len(addresses) != len(expanded(entry.name)) or not all(map(is_ipv4, addresses)):
         draft.drop("the language takes IPv4 addresses, one for each node", fact)
         return {}
-    by_name = dict(zip(expanded(entry.name), found, strict=True))
+    by_name = dict(zip(expanded(entry.name), addresses, strict=True))
     return {name: by_name[name] for name in members}
 
 
