@@ -10,7 +10,7 @@ from gpupool.adopt.slurm_conf import Entry, SlurmConf
 from gpupool.errors import GpupoolError
 from gpupool.remote.nodes import Nodes
 from gpupool.shell import shell_file
-from gpupool.slurm.hostlists import expanded
+from gpupool.slurm.hostlists import expanded, one_each
 
 #: Which nodes are asked: one of each line of nodes, all, or none.
 Ask = Literal["kinds", "all", "none"]
@@ -52,7 +52,8 @@ def addresses(nodes: Mapping[str, Entry]) -> dict[str, str]:
     """Return where SSH reaches nodes: NodeAddr if this is an IP address, else "", the admin's own SSH configuration."""
     found = {}
     for name, entry in nodes.items():
-        of = dict(zip(expanded(entry.name), expanded(entry.value("nodeaddr") or ""), strict=False))
+        names = expanded(entry.name)
+        of = dict(zip(names, one_each(expanded(entry.value("nodeaddr") or ""), len(names)), strict=False))
         found[name] = of[name] if name in of and is_ipv4(of[name]) else ""
     return found
 

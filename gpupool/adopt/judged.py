@@ -171,5 +171,7 @@ def _keys(
 
 
 def _form(key: str, value: str) -> str:
-    """Return a value in a form in which lists without an order are alike."""
+    """Return a value in a form in which lists without an order are alike, and the state of a node that is up."""
+    if key == "state" and value.lower() == "idle":  # the state in slurm.conf is unknown until slurmd registers
+        return "unknown"
     return value if key in _ORDERED or "[" in value else ",".join(sorted(value.lower().split(",")))

@@ -12,7 +12,7 @@ from gpupool.adopt.partitions import prices
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
 from gpupool.adopt.values import options
 from gpupool.cluster.complaints import Place
-from gpupool.slurm.hostlists import expanded
+from gpupool.slurm.hostlists import expanded, one_each
 from gpupool.slurm.keys.tables import keys
 from gpupool.slurm.times import NO_LIMIT, seconds
 
@@ -182,7 +182,8 @@ def _node(entry: Entry) -> Meaning:
         key: fact.value for key, fact in entry.facts.items() if key not in (*values, *done, "nodeaddr", "nodehostname")
     }
     names = expanded(entry.name)
-    each = {key: expanded(entry.value(key) or entry.name) for key in ("nodeaddr", "nodehostname")}
+    addresses = one_each(expanded(entry.value("nodeaddr") or entry.name), len(names))
+    each = {"nodeaddr": addresses, "nodehostname": expanded(entry.value("nodehostname") or entry.name)}
     found: Meaning = {}
     for place, name in enumerate(names):
         found["node", "nodename", name] = name

@@ -13,11 +13,11 @@ from gpupool.adopt.hardware import Machine, machine
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
 from gpupool.cluster.complaints import Path
-from gpupool.slurm.hostlists import MOST, expand, expanded, fold, fold_set
+from gpupool.slurm.hostlists import MOST, expand, expanded, fold, fold_each, fold_set, one_each
 
 _HOST = re.compile(r"([^()]+)(?:\(([^()]*)\))?")
-# in a name of a node or of a cluster; the language's are host names
-_STRANGE = re.compile(r"[^A-Za-z0-9.-]+")
+# in a name of a node that gpupool does not manage
+_STRANGE = re.compile(r"[^A-Za-z0-9._-]+")
 _RESERVED = frozenset(("all", "default"))
 Roles = dict[str, list[str]]
 
@@ -147,7 +147,7 @@ def _add_line(draft: Draft, run: _Run, hardware: str, names: Names, roles: Roles
             draft.say((*path, key), value, *made.sources.get(key, ()))
         if run.addresses:
             facts = (entry.facts.get("nodeaddr") for entry in run.entries)
-            draft.say((*path, "address"), fold(run.addresses[name] for name in group), *facts)
+            draft.say((*path, "address"), fold_each([run.addresses[name] for name in group]), *facts)
         draft.say((*path, "managed"), False)
     for entry in run.entries:
         if (host := entry.facts.get("nodehostname")) is None:
@@ -163,14 +163,15 @@ def _addresses(draft: Draft, entry: Entry, members: list[str]) -> dict[str, str]
     fact = entry.facts.get("nodeaddr")
     if fact is None:
         return {}
-    addresses = expanded(fact.value)
+    names = expanded(entry.name)
+    addresses = one_each(expanded(fact.value), len(names))
     if addresses == members:
         draft.say(("nodes",), draft.data.get("nodes", []), fact)  # the name itself, which is Slurm's default
         return {}
-    if len(addresses) != len(expanded(entry.name)) or not all(map(is_ipv4, addresses)):
-        draft.drop("the language takes IPv4 addresses, one for each node", fact)
+    if len(addresses) != len(names) or not all(map(is_ipv4, addresses)):
+        draft.drop("the language takes IPv4 addresses, one for each node or one for all", fact)
         return {}
-    by_name = dict(zip(expanded(entry.name), addresses, strict=True))
+    by_name = dict(zip(names, addresses, strict=True))
     return {name: by_name[name] for name in members}
 
 

@@ -25,6 +25,7 @@ _STEPS = re.compile(r"(\d+)-(\d+)/(\d+)")
 _CUT = re.compile(r"\[[^\]]*\]?|([,!&^])")  # brackets, or what is between sets of nodes
 _BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
+_FOREIGN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")  # of a node that Slurm has, and gpupool leaves
 _RESERVED = ("localhost", "all", "default")  # reserved in /etc/hosts or slurm.conf
 _AFTER_DIGIT = re.compile(r"[0-9]\[([^\]]*)\]")
 _MOST = 100_000  # nodes of one range: a larger one is a mistake, and would take all memory
@@ -244,19 +245,24 @@ def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> It
         complaints.append(Complaint((*path, "name"), str(error), "write a40-[01-04]"))
         return
     reserved = _RESERVED if entry.managed else _RESERVED[1:]  # Slurm takes localhost, which gpupool cannot log in to
-    if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in reserved), None):
+    right = _HOST if entry.managed else _FOREIGN
+    if strange := next((name for name in names if not right.fullmatch(name) or name.lower() in reserved), None):
         message = (
             f"{strange!r} is not a valid node name: use letters, digits and hyphens, and not localhost, all or default"
         )
-        hint = "a node with `managed: false` can have this name" if strange.lower() == "localhost" else None
+        foreign = entry.managed and _FOREIGN.fullmatch(strange) and strange.lower() not in _RESERVED[1:]
+        hint = "a node with `managed: false` can have this name" if foreign else None
         complaints.append(Complaint((*path, "name"), message, hint))
     elif entry.address and any(name.lower() == "localhost" for name in names):
         complaints.append(Complaint((*path, "address"), "localhost has its address on every machine", "remove it"))
     try:
-        addresses: list[str | None] = [*expand(entry.address)] if entry.address else [None] * len(names)
+        known = expand(entry.address) if entry.address else []
     except ValueError as error:
         complaints.append(Complaint((*path, "address"), str(error), "write 10.66.1.[1-4]"))
         return
+    # several slurmd may run on one machine; gpupool would log in to it as several nodes
+    addresses: list[str | None] = [*(known if entry.managed else hostlists.one_each(known, len(names)))]
+    addresses = addresses or [None] * len(names)
     if len(addresses) != len(names):
         message = f"{len(addresses)} addresses for {len(names)} nodes"
         complaints.append(Complaint((*path, "address"), message, "make both ranges the same length"))
@@ -266,16 +272,18 @@ def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> It
 
 
 def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:
+    """Yield complaints about a name that two nodes have, and an address of two nodes if gpupool manages one of them."""
     names = Counter(node.name for node in nodes)
     addresses = Counter(node.address for node in nodes if node.address)
     first_name: dict[str, Path] = {}
-    first_address: dict[str, str] = {}
+    first_address: dict[str, ExpandedNode] = {}
     for node in nodes:
         if names[node.name] > 1 and node.name in first_name:
             message = f"the node {node.name} is defined twice; first in nodes[{first_name[node.name][1]}]"
             yield Complaint((*node.path, "name"), message)
         first_name.setdefault(node.name, node.path)
-        if node.address and addresses[node.address] > 1 and node.address in first_address:
-            message = f"{node.name} has address {node.address}, which {first_address[node.address]} has too"
-            yield Complaint((*node.path, "address"), message)
-        first_address.setdefault(node.address or "", node.name)
+        if node.address and addresses[node.address] > 1:
+            first = first_address.setdefault(node.address, node)
+            if first is not node and (first.entry.managed or node.entry.managed):
+                message = f"{node.name} has address {node.address}, which {first.name} has too"
+                yield Complaint((*node.path, "address"), message)

@@ -5,7 +5,7 @@ notation.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -73,6 +73,19 @@ def fold_set(names: Iterable[str]) -> str:
     once = dict.fromkeys(names)
     numbered = [name for name in once if _NUMBERED.fullmatch(name)]
     return fold([*sorted(numbered, key=_by_text), *(name for name in once if not _NUMBERED.fullmatch(name))])
+
+
+def one_each(values: Sequence[str], count: int) -> list[str]:
+    """Return the values of `count` nodes: slurmctld takes a single NodeAddr for all names of a line (tried on 24.11).
+
+    Several values are returned as they are: slurmctld refuses another number of them than of names.
+    """
+    return [*values] * count if len(values) == 1 else [*values]
+
+
+def fold_each(values: Sequence[str]) -> str:
+    """Return the values of several nodes as a host list, or as a single value if they are all alike."""
+    return fold(values[:1] if len(set(values)) == 1 else values)
 
 
 def by_number(name: str) -> tuple[list[str | int], str]:

@@ -245,7 +245,12 @@ class NodeEntry(SourcedEntry):
     model_config = ConfigDict(json_schema_extra=_with_default_roles)
 
     name: NodeNames
-    address: Address | None = Field(None, description="IPv4 address, or a range as long as the range of names.")
+    address: Address | None = Field(
+        None,
+        description=(
+            "IPv4 address, or a range as long as the range of names. Nodes with `managed: false` may have one together."
+        ),
+    )
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1, description="Default for a node with `hardware` or `gpus`: compute.")
     hardware: Name | None = Field(

@@ -1,14 +1,14 @@
 """Fold lines of nodes in slurm.conf: one line for consecutive nodes that are alike.
 
 slurm.conf(5) pairs NodeName, NodeHostname and NodeAddr by position, so all three are host lists in the inventory's
-order.
+order. A single address stands for all names of a line.
 """
 
 import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from gpupool.slurm.hostlists import fold
+from gpupool.slurm.hostlists import fold, fold_each
 
 _NODE = re.compile(r"NodeName=(\S+)(?: NodeHostname=(\S+))?(?: NodeAddr=(\S+))?(.*)")
 
@@ -32,5 +32,6 @@ def _alike(node: tuple[str, ...]) -> tuple[bool, bool, str]:
 def _folded(nodes: list[tuple[str, ...]]) -> str:
     keys = ("NodeName", "NodeHostname", "NodeAddr")
     lists = [[node[place] for node in nodes] for place in range(len(keys))]
-    pairs = [f"{key}={fold(values)}" for key, values in zip(keys, lists, strict=True) if values[0]]
+    folds = (fold, fold, fold_each)
+    pairs = [f"{key}={of(values)}" for key, of, values in zip(keys, folds, lists, strict=True) if values[0]]
     return " ".join(pairs) + nodes[0][-1]

@@ -21,6 +21,7 @@ PriorityWeightAge=10
 NodeName=DEFAULT Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 RealMemory=64000
 NodeName=g[1-2] NodeAddr=10.1.1.[1-2] Gres=gpu:a100:4 Feature=fast,a100
 NodeName=c1 NodeAddr=10.1.1.3 Gres=gpu:2 Weight=5
+NodeName=d_[1-3] NodeAddr=10.1.1.4 RealMemory=900
 PartitionName=all Nodes=ALL Default=YES MaxTime=2-0 AllowAccounts=bio,chem
 PartitionName=quick Nodes=g[1-2] MaxTime=60 MaxNodes=2 LLN=YES Priority=50
 """

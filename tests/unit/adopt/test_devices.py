@@ -54,7 +54,7 @@ def test_devices_that_gpupool_would_write_otherwise_are_the_sites_own_gres_conf(
 
 
 def test_a_difference_of_devices_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "slurm.conf").write_text("NodeName=g_1 Gres=gpu:a:4\n")
-    (tmp_path / "gres.conf").write_text("NodeName=g_1 Name=gpu Type=a File=/dev/nvidia[0-3] Cores=0-7\n")
+    (tmp_path / "slurm.conf").write_text("NodeName=g+1 Gres=gpu:a:4\n")
+    (tmp_path / "gres.conf").write_text("NodeName=g+1 Name=gpu Type=a File=/dev/nvidia[0-3] Cores=0-7\n")
     lines = [str(one) for one in adopted(Folder(tmp_path), "24.11").differences or [] if one.section == "gres"]
-    assert lines == ["gpu in gres.conf of node g_1: cores=0-7 type=a file=/dev/nvidia[0-3], would be not set"]
+    assert lines == ["gpu in gres.conf of node g+1: cores=0-7 type=a file=/dev/nvidia[0-3], would be not set"]

@@ -27,7 +27,7 @@ NodeSet=quick Feature=fast
 NodeName=DEFAULT Sockets=2 CoresPerSocket=8 ThreadsPerCore=2
 NodeName=g[1-2] NodeAddr=10.1.1.[1-2] RealMemory=64000 Gres=gpu:a100:4 Feature=fast,a100
 NodeName=g3 NodeAddr=10.1.1.3 RealMemory=64000 Gres=gpu:a100:4 Feature=fast,a100
-NodeName=c_1 RealMemory=32000 Gres=gpu:2 Weight=5 State=DOWN
+NodeName=c+1 RealMemory=32000 Gres=gpu:2 Weight=5 State=DOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=2-0 AllowAccounts=Bio,chem
 PartitionName=quick Nodes=quick MaxTime=60 MaxNodes=2 LLN=YES QOS=fast
 PartitionName=old Nodes=old[1-4]
@@ -101,6 +101,16 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
     ]
 
 
+def test_nodes_with_one_address_keep_it_and_their_names(tmp_path: Path) -> None:
+    """Several slurmd may run on one machine; Slurm's own names may have `_`."""
+    lines = "NodeName=d_[1-3] NodeAddr=10.1.1.4 Port=[7001-7003]\nPartitionName=p Nodes=ALL\n"
+    result = of(tmp_path, f"ClusterName=a\nSlurmctldHost=c\n{lines}")
+    nodes: Any = data(result, "nodes.yml")["nodes"]
+    assert (nodes[0]["name"], nodes[0]["address"]) == ("d_[1-3]", "10.1.1.4")
+    assert result.loaded.errors == []
+    assert [one for one in result.differences or [] if one.section == "node"] == []
+
+
 def test_a_password_is_in_no_file_and_no_difference(tmp_path: Path) -> None:
     result = of(tmp_path)
     assert "hunter2" not in "".join(result.files.values())
@@ -110,16 +120,16 @@ def test_a_password_is_in_no_file_and_no_difference(tmp_path: Path) -> None:
 def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> None:
     found = {str(one): one.cause for one in of(tmp_path).differences or []}
     expected = {
-        "slurm.conf:14: NodeName of node c_1: c_1, would be c-1": "names",
+        "slurm.conf:14: NodeName of node c+1: c+1, would be c-1": "names",
         "slurm.conf:16: QOS of partition quick: fast, would be not set": "partition QOS",
-        "slurm.conf:14: State of node c_1: down, would be unknown": "state",
+        "slurm.conf:14: State of node c+1: down, would be unknown": "state",
     }
     assert expected.items() <= found.items()
     assert [one for one in found if "MaxTime" in one or "RealMemory" in one or "NodeAddr" in one] == []
 
 
 def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None:
-    gres = "NodeName=g[1-3] AutoDetect=nvidia\nNodeName=c_1 Name=gpu File=/dev/nvidia[2-3] Cores=0-3\n"
+    gres = "NodeName=g[1-3] AutoDetect=nvidia\nNodeName=c+1 Name=gpu File=/dev/nvidia[2-3] Cores=0-3\n"
     result = of(tmp_path, gres=gres)
     nodes = data(result, "nodes.yml")
     assert nodes["gpu_types"]["a100"]["autodetect"] == "nvidia"  # type: ignore[index]
@@ -130,7 +140,7 @@ def test_device_files_and_autodetect_come_from_gres_conf(tmp_path: Path) -> None
 
 
 def test_nodes_and_types_of_gres_conf_that_slurm_conf_lacks_are_named(tmp_path: Path) -> None:
-    gres = "NodeName=g[3-5] Name=gpu Type=v100 File=/dev/nvidia0\nNodeName=c_1 Name=gpu Type=a100 File=/dev/nvidia1\n"
+    gres = "NodeName=g[3-5] Name=gpu Type=v100 File=/dev/nvidia0\nNodeName=c+1 Name=gpu Type=a100 File=/dev/nvidia1\n"
     assert [str(trouble) for trouble in of(tmp_path, gres=gres).troubles[:2]] == [
         "gres.conf:1: warning: no line of nodes has g[4-5] (Slurm ignores it here)",
         "gres.conf:1: warning: Gres of g3 in slurm.conf has no GPU of type v100",
