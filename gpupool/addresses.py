@@ -1,6 +1,11 @@
 """Addresses of networks as text."""
 
 import ipaddress
+import re
+
+# RFC 1123, with the `_` that machines have in real life; the last label has a letter, unlike a mistyped address
+_LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_DNS_NAME = re.compile(rf"(?=.{{1,253}}$)(?:{_LABEL}\.)*(?=[^.]*[A-Za-z]){_LABEL}")
 
 
 def is_ipv4(text: str) -> bool:
@@ -10,3 +15,8 @@ def is_ipv4(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_dns_name(text: str) -> bool:
+    """Return whether a text is a name that DNS takes; an IPv4 address is none."""
+    return _DNS_NAME.fullmatch(text) is not None

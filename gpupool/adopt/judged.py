@@ -11,7 +11,7 @@ from gpupool.adopt.meaning import meaning_of_cgroup, places
 from gpupool.adopt.nodes import Names
 from gpupool.adopt.scratch import UNREAD, hosts, of_inventory, of_site
 from gpupool.adopt.slurm_conf import plain
-from gpupool.adopt.values import key_set, readable
+from gpupool.adopt.values import is_no_default_time, key_set, readable
 from gpupool.cluster.complaints import Place
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.judge import ADDRESS, HOST, Reading, judge
@@ -165,6 +165,11 @@ def _keys(
         if section == "partition" and shown == "nodes":
             was = fold_set(names.new.get(node, node) for node in expanded(was))
             would = fold_set(expanded(would))
+        if section == "partition" and shown == "defaulttime":
+            was, would = (
+                "NONE" if is_no_default_time(value, of.get("maxtime", "")) else value
+                for value, of in ((was, before), (would, after))
+            )
         key = _CONF.get(shown, shown)
         if _form(key, was) != _form(key, would):
             yield key, was, would

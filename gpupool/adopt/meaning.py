@@ -10,7 +10,7 @@ from gpupool.adopt.hardware import gres_of, machine
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.partitions import prices
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
-from gpupool.adopt.values import options
+from gpupool.adopt.values import is_no_default_time, is_secret, options
 from gpupool.cluster.complaints import Place
 from gpupool.slurm.hostlists import expanded, one_each
 from gpupool.slurm.keys.tables import keys
@@ -143,8 +143,8 @@ def _controllers(conf: SlurmConf) -> Iterator[str]:
 
 
 def _setting(name: str, text: str) -> str:
-    if name.endswith("pass"):
-        return "…"  # a secret
+    if is_secret(name, text):
+        return "…"
     words = {word.lower() for word in options(text)}
     if name == "accountingstorageenforce":
         words = set().union(*(_ENFORCED.get(word, {word}) for word in words))
@@ -182,8 +182,7 @@ def _node(entry: Entry) -> Meaning:
         key: fact.value for key, fact in entry.facts.items() if key not in (*values, *done, "nodeaddr", "nodehostname")
     }
     names = expanded(entry.name)
-    addresses = one_each(expanded(entry.value("nodeaddr") or entry.name), len(names))
-    each = {"nodeaddr": addresses, "nodehostname": expanded(entry.value("nodehostname") or entry.name)}
+    each = {key: one_each(expanded(entry.value(key) or entry.name), len(names)) for key in ("nodeaddr", "nodehostname")}
     found: Meaning = {}
     for place, name in enumerate(names):
         found["node", "nodename", name] = name
@@ -203,7 +202,9 @@ def _of_partition(entry: Entry, mode: str) -> Iterator[tuple[str, str]]:
             continue
         word = text.lower()
         if key in ("maxtime", "defaulttime"):
-            yield key, _time(text)
+            time = _time(text)
+            if key == "maxtime" or not is_no_default_time(time, _time(facts.get("maxtime", "unlimited"))):
+                yield key, time
         elif key == "tresbillingweights":
             yield key, _prices(text)
         elif key in ("maxnodes",) and word in NO_LIMIT:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpupool.addresses import is_ipv4
+from gpupool.addresses import is_dns_name, is_ipv4
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.hardware import Machine, machine
@@ -47,6 +47,7 @@ class _Run:
     machine: Machine
     members: list[str]
     addresses: dict[str, str]
+    hostnames: dict[str, str]
 
 
 def add_nodes(draft: Draft, folder: Folder, conf: SlurmConf, *, cores: bool) -> Names:
@@ -72,7 +73,7 @@ def add_nodes(draft: Draft, folder: Folder, conf: SlurmConf, *, cores: bool) -> 
 def network(draft: Draft) -> str:
     """Return the smallest network of all addresses; without any address the private network 10.0.0.0/8."""
     known = [address for node in draft.data["nodes"] for address in expanded(node.get("address", ""))]
-    numbers = [int(ipaddress.IPv4Address(address)) for address in known]
+    numbers = [int(ipaddress.IPv4Address(address)) for address in known if is_ipv4(address)]
     if not numbers:
         return "10.0.0.0/8"
     bits = (min(numbers) ^ max(numbers)).bit_length()
@@ -86,15 +87,18 @@ def _runs(draft: Draft, folder: Folder, conf: SlurmConf, names: Names, *, cores:
             draft.drop("no further nodes", entry.head, *entry.facts.values())
             continue
         made = machine(entry, cores=cores, plain_gres=draft.leaves("node", "gres"))
-        addresses = _addresses(draft, entry, members)
+        addresses = _of_each(draft, entry, "nodeaddr", members)
+        hostnames = _of_each(draft, entry, "nodehostname", members)
         last = runs[-1] if runs else None
-        if last and last.machine.alike == made.alike and bool(last.addresses) == bool(addresses):
+        given = bool(addresses), bool(hostnames)
+        if last and last.machine.alike == made.alike and (bool(last.addresses), bool(last.hostnames)) == given:
             last.machine.join(made)
             last.entries.append(entry)
             last.members += members
             last.addresses |= addresses
+            last.hostnames |= hostnames
         else:
-            runs.append(_Run([entry], made, members, addresses))
+            runs.append(_Run([entry], made, members, addresses, hostnames))
     return runs
 
 
@@ -145,33 +149,27 @@ def _add_line(draft: Draft, run: _Run, hardware: str, names: Names, roles: Roles
         draft.say((*path, "hardware"), hardware)
         for key, value in made.node.items():
             draft.say((*path, key), value, *made.sources.get(key, ()))
-        if run.addresses:
-            facts = (entry.facts.get("nodeaddr") for entry in run.entries)
-            draft.say((*path, "address"), fold_each([run.addresses[name] for name in group]), *facts)
+        for word, key, of in (("address", "nodeaddr", run.addresses), ("hostname", "nodehostname", run.hostnames)):
+            if of:
+                facts = (entry.facts.get(key) for entry in run.entries)
+                draft.say((*path, word), fold_each([of[name] for name in group]), *facts)
         draft.say((*path, "managed"), False)
-    for entry in run.entries:
-        if (host := entry.facts.get("nodehostname")) is None:
-            continue
-        if expanded(host.value) == expanded(entry.name):
-            draft.say(("nodes",), draft.data["nodes"], host)
-        else:
-            draft.drop("the language has no host name besides the node's name", host)
 
 
-def _addresses(draft: Draft, entry: Entry, members: list[str]) -> dict[str, str]:
-    """Return the IPv4 address of each node of a line; none if the line has none, or has names."""
-    fact = entry.facts.get("nodeaddr")
+def _of_each(draft: Draft, entry: Entry, key: str, members: list[str]) -> dict[str, str]:
+    """Return NodeAddr or NodeHostname of each node of a line; none if the line has none, or the nodes' own names."""
+    fact = entry.facts.get(key)
     if fact is None:
         return {}
     names = expanded(entry.name)
-    addresses = one_each(expanded(fact.value), len(names))
-    if addresses == members:
+    values = one_each(expanded(fact.value), len(names))
+    if values == names:
         draft.say(("nodes",), draft.data.get("nodes", []), fact)  # the name itself, which is Slurm's default
         return {}
-    if len(addresses) != len(names) or not all(map(is_ipv4, addresses)):
-        draft.drop("the language takes IPv4 addresses, one for each node or one for all", fact)
+    if len(values) != len(names) or not all(is_dns_name(value) or is_ipv4(value) for value in values):
+        draft.drop("neither a host name nor an IPv4 address, one for each node or one for all", fact)
         return {}
-    by_name = dict(zip(names, addresses, strict=True))
+    by_name = dict(zip(names, values, strict=True))
     return {name: by_name[name] for name in members}
 
 
@@ -194,7 +192,7 @@ def _servers(draft: Draft, conf: SlurmConf) -> tuple[Roles, dict[str, str]]:
             draft.drop("a backup controller needs the same slurm.state as the controller", *facts)
             continue
         roles[host] = ["backup-controller" if place else "controller"]
-        if is_ipv4(address):
+        if is_ipv4(address) or (is_dns_name(address) and address != host):
             addresses[host] = address
         draft.say(("nodes",), draft.data.setdefault("nodes", []), *facts)
     first = next(iter(roles), "controller")

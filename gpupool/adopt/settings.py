@@ -6,7 +6,7 @@ from typing import Any
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.slurm_conf import SlurmConf
-from gpupool.adopt.values import in_seconds, options, readable, size, whole
+from gpupool.adopt.values import in_seconds, is_secret, options, readable, size, whole
 from gpupool.cluster.complaints import Path
 from gpupool.slurm.keys.tables import own
 from gpupool.slurm.releases import has
@@ -74,7 +74,7 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
 
 def _add(draft: Draft, name: str, fact: Fact, files: set[str]) -> None:
     rest = readable(name, fact.value, draft.data["slurm"]["version"])
-    if name.endswith("pass"):
+    if is_secret(name, fact.value):
         draft.drop("a secret: an inventory has none", Fact(fact.key, "…", fact.place))
     elif rest != fact.value:
         if rest:

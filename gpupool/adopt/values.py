@@ -1,10 +1,14 @@
 """Values of slurm.conf as the language writes them; ValueError where it has no word for one."""
 
+import re
+
 from gpupool.adopt.slurm_conf import Entry
 from gpupool.cluster.units import format_duration, format_size
 from gpupool.slurm.releases import OPTIONS_BEFORE, within
 from gpupool.slurm.times import seconds
 from gpupool.slurm.tres import amount
+
+_SOCKET = re.compile(r"(?:/[\w.-]+){2,}")
 
 
 def whole(text: str) -> int:
@@ -42,6 +46,16 @@ def readable(key: str, text: str, release: str) -> str:
     """Return a value of a setting without the options that a release refuses; the key is in lower case."""
     kept = [item for item in options(text) if within(release, "", OPTIONS_BEFORE.get((key, item.lower()), ""))]
     return text if kept == options(text) else ",".join(kept)
+
+
+def is_secret(key: str, value: str) -> bool:
+    """Return whether a setting has a password; with munge, AccountingStoragePass is the path of a socket."""
+    return key.endswith("pass") and not _SOCKET.fullmatch(value)
+
+
+def is_no_default_time(default: str, longest: str) -> bool:
+    """Return whether a partition's DefaultTime is the same as none, which is MaxTime: both are unlimited."""
+    return (default.lower(), longest.lower()) == ("unlimited", "unlimited")
 
 
 def key_set(text: str) -> frozenset[str]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 
+from gpupool.addresses import is_ipv4
 from gpupool.cluster import model
 from gpupool.cluster.gpu_devices import Device, devices_of
 from gpupool.cluster.resolve.lab_rights import LabRights
@@ -68,11 +69,12 @@ def _nodes(site: Site) -> Iterator[model.Node]:
         in_service = _without(all_devices, lost)
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
+        by_number = expanded.address is not None and is_ipv4(expanded.address)
         yield model.Node(
             name=name,
             slurm_name=fqdn if inventory.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
             fqdn=fqdn,
-            address=expanded.address,
+            address=expanded.address if by_number else None,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
@@ -92,6 +94,8 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             out_of_service=tuple(model.OutOfService(outage.reason, outage.until, each) for outage, each in gone),
             installed=all_devices if lost else (),
             managed_roles=site.managed_roles(entry),
+            dns_name=None if by_number else expanded.address,
+            hostname=expanded.hostname,
         )
 
 

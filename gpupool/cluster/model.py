@@ -45,7 +45,8 @@ class Node:
     `installed` are all devices, if some of them are out of service. `cpus_kept` is the number of CPUs that each GPU
     keeps for its job; 0 if this Slurm cannot keep any. Selectors and roles use `name`; `slurm_name` is the NodeName in
     slurm.conf. `system` is the distribution that the node runs. `managed_roles` are the modules of `gpupool.roles` that
-    the inventory's `manage` has for the node.
+    the inventory's `manage` has for the node. `dns_name` is where daemons reach a node without an IPv4 address,
+    `hostname` the name of its machine, if Slurm has another one for the node: both only if gpupool does not manage it.
     """
 
     name: str
@@ -69,6 +70,8 @@ class Node:
     out_of_service: tuple[OutOfService, ...] = ()
     installed: tuple[Device, ...] = ()
     managed_roles: frozenset[str] = frozenset(ROLES)
+    dns_name: str | None = None
+    hostname: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return what pyinfra's command line prints of the node."""
@@ -82,6 +85,11 @@ class Node:
     def manages(self, *roles: str) -> bool:
         """Return whether gpupool manages any of these roles of `gpupool.roles` here."""
         return not self.managed_roles.isdisjoint(roles)
+
+    @property
+    def reached_at(self) -> str | None:
+        """Where Slurm's daemons reach the node: its IPv4 address or its DNS name; None if its own name leads there."""
+        return self.address or self.dns_name
 
     @property
     def manages_all(self) -> bool:

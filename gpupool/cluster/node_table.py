@@ -33,12 +33,13 @@ _MOST = 100_000  # nodes of one range: a larger one is a mistake, and would take
 
 @dataclass(frozen=True)
 class ExpandedNode:
-    """One node of an entry: its name, its address, and the entry's path."""
+    """One node of an entry: its name, its address, the entry's path, and the host name of its machine."""
 
     name: str
     address: str | None
     entry: "NodeEntry"
     path: Path
+    hostname: str | None = None
 
 
 def expand(text: str) -> list[str]:
@@ -255,20 +256,29 @@ def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> It
         complaints.append(Complaint((*path, "name"), message, hint))
     elif entry.address and any(name.lower() == "localhost" for name in names):
         complaints.append(Complaint((*path, "address"), "localhost has its address on every machine", "remove it"))
+    addresses = _of_each(entry.address, entry, names, complaints, (*path, "address"))
+    hostnames = _of_each(entry.hostname, entry, names, complaints, (*path, "hostname"))
+    for name, address, hostname in zip(names, addresses, hostnames, strict=False):
+        yield ExpandedNode(name, address, entry, path, hostname)
+
+
+def _of_each(
+    text: str | None, entry: "NodeEntry", names: list[str], complaints: list[Complaint], path: Path
+) -> list[str | None]:
+    """Return the value of each node of an entry; none, with a complaint, if the range has another length."""
+    what, example = ("addresses", "10.66.1.[1-4]") if path[-1] == "address" else ("host names", "d[1-4]")
     try:
-        known = expand(entry.address) if entry.address else []
+        values = expand(text) if text else []
     except ValueError as error:
-        complaints.append(Complaint((*path, "address"), str(error), "write 10.66.1.[1-4]"))
-        return
+        complaints.append(Complaint(path, str(error), f"write {example}"))
+        return []
     # several slurmd may run on one machine; gpupool would log in to it as several nodes
-    addresses: list[str | None] = [*(known if entry.managed else hostlists.one_each(known, len(names)))]
-    addresses = addresses or [None] * len(names)
-    if len(addresses) != len(names):
-        message = f"{len(addresses)} addresses for {len(names)} nodes"
-        complaints.append(Complaint((*path, "address"), message, "make both ranges the same length"))
-        return
-    for name, address in zip(names, addresses, strict=True):
-        yield ExpandedNode(name, address, entry, path)
+    values = values if entry.managed else hostlists.one_each(values, len(names))
+    if values and len(values) != len(names):
+        message = f"{len(values)} {what} for {len(names)} nodes"
+        complaints.append(Complaint(path, message, "make both ranges the same length"))
+        return []
+    return [*values] or [None] * len(names)
 
 
 def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:

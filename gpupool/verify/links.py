@@ -44,7 +44,7 @@ def links(cluster: Cluster, nodes: Sequence[Node]) -> dict[str, list[Link]]:
     by_source: dict[str, list[Link]] = defaultdict(list)
     for source, target, daemon in _pairs(cluster, nodes):
         if source != target:
-            link = Link(source.name, target.name, target.address or target.name, _port(cluster, daemon), daemon)
+            link = Link(source.name, target.name, target.reached_at or target.name, _port(cluster, daemon), daemon)
             by_source[source.name].append(link)
     return {name: list(dict.fromkeys(its_links)) for name, its_links in by_source.items()}
 

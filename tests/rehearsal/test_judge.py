@@ -21,18 +21,21 @@ MessageTimeout=60
 GresTypes=gpu
 Include nodes.conf
 PartitionName=all Nodes=ALL Default=YES MaxTime=2-0
+PartitionName=long Nodes=cpu1 DefaultTime=INFINITE
 PartitionName=gone Nodes=old[1-4]
 """
 NODES = """NodeName=DEFAULT Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=515000
 NodeName=gpu[1-2] NodeAddr=10.66.1.[1-2] Gres=gpu:a100:4 Feature=a100
 NodeName=cpu1 NodeAddr=10.66.1.3 State=IDLE
 NodeName=many_[1-3] NodeAddr=10.66.1.4 Port=[7001-7003]
+NodeName=part[1-2] NodeHostname=whole NodeAddr=10.66.1.5 Port=[7001-7002]
+NodeName=far[1-2] NodeAddr=far[1-2].sea.example
 """
 
 
 @pytest.mark.usefixtures("apart")
 def test_slurmctld_reads_the_cluster_s_files_and_the_inventory_s(tmp_path: Path) -> None:
-    """Includes, DEFAULT lines, slurmdbd, an address of several nodes, an empty partition, and a removed key: equal."""
+    """Includes, DEFAULT lines, slurmdbd, host names, DNS names, an empty partition, and a removed key: equal."""
     (tmp_path / "slurm.conf").write_text(CONF, encoding="utf-8")
     (tmp_path / "nodes.conf").write_text(NODES, encoding="utf-8")
     (tmp_path / "cgroup.conf").write_text("ConstrainKmemSpace=no\n", encoding="utf-8")  # 23.11 removed it
@@ -40,7 +43,7 @@ def test_slurmctld_reads_the_cluster_s_files_and_the_inventory_s(tmp_path: Path)
     found = by_slurmctld(adopted(folder, "24.11"), folder, "24.11", lambda _: None)
     assert (found.why, found.refused, found.differences) == ("", "", [])
     assert found.version.startswith("24.11.")
-    assert found.compared.endswith("6 nodes, 1 partition")
+    assert found.compared.endswith("10 nodes, 2 partitions")
 
 
 @pytest.mark.usefixtures("apart")

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo
 
+from gpupool.addresses import is_dns_name
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.each_qos import accounts_of
@@ -60,7 +61,7 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_addresses_are_in_the_network(site: Site) -> Iterator[Complaint]:
-    """Each managed node has an IPv4 address within cluster.network."""
+    """Each managed node has an IPv4 address within cluster.network; other nodes may have a DNS name instead of it."""
     try:
         network = ipaddress.IPv4Network(site.inventory.cluster.network)
     except ValueError as error:
@@ -73,6 +74,11 @@ def ensure_addresses_are_in_the_network(site: Site) -> Iterator[Complaint]:
             if node.entry.managed:
                 yield Complaint(node.path, f"{node.name} has no address", "add one, or managed: false")
             continue
+        if is_dns_name(node.address):
+            if node.entry.managed:
+                hint = "a node with `managed: false` can have a DNS name as address"
+                yield Complaint(path, f"{node.address!r} is not an IPv4 address", hint)
+            continue
         try:
             address = ipaddress.IPv4Address(node.address)
         except ValueError:
@@ -80,6 +86,19 @@ def ensure_addresses_are_in_the_network(site: Site) -> Iterator[Complaint]:
             continue
         if node.entry.managed and address not in network:
             yield Complaint(path, f"{node.name}: {address} is outside cluster.network {network}")
+
+
+def ensure_host_names_are_of_nodes_that_gpupool_leaves(site: Site) -> Iterator[Complaint]:
+    """A host name besides the node's name is that of a node with `managed: false`, and a name that DNS takes."""
+    for node in site.node_table.nodes:
+        path: Path = (*node.path, "hostname")
+        if node.hostname is None:
+            continue
+        if node.entry.managed:
+            message = f"the machine of {node.name} has the node's name: gpupool sets it"
+            yield Complaint(path, message, "remove it, or add managed: false")
+        elif not is_dns_name(node.hostname):
+            yield Complaint(path, f"{node.hostname!r} is not a host name")
 
 
 def _testbeds_network(site: Site, network: ipaddress.IPv4Network) -> Iterator[Complaint]:

@@ -47,6 +47,7 @@ Role = Literal[
 Address = Annotated[
     str, Field(strict=True, description="IPv4 address, or a range as long as the range of names: 10.66.1.[1-4]")
 ]
+HostNames = Annotated[str, Field(strict=True, min_length=1, description="A host name, or a range of them: d[1-4].")]
 
 # Libcloud's name of a provider, or module and class of a driver that Python finds on the controllers
 Provider = Annotated[
@@ -248,7 +249,15 @@ class NodeEntry(SourcedEntry):
     address: Address | None = Field(
         None,
         description=(
-            "IPv4 address, or a range as long as the range of names. Nodes with `managed: false` may have one together."
+            "IPv4 address, or a range as long as the range of names. Nodes with `managed: false` may have one "
+            "together, and a DNS name instead of an address."
+        ),
+    )
+    hostname: HostNames | None = Field(
+        None,
+        description=(
+            "Only with `managed: false`: host name of the machine, where Slurm has another name for the node. One for "
+            "all nodes of the entry, or a range as long as the range of names."
         ),
     )
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")

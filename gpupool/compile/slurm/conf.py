@@ -173,11 +173,12 @@ def _default_memory(cluster: Cluster) -> str | None:
 
 def _node_line(cluster: Cluster, node: Node) -> str:
     parts = [f"NodeName={node.slurm_name}"]
-    if node.slurm_name != node.name:
+    machine = node.hostname or node.name
+    if machine != node.slurm_name:
         # slurmd finds its line by the machine's host name, which is the short name.
-        parts.append(f"NodeHostname={node.name}")
-    if node.address:
-        parts.append(f"NodeAddr={node.address}")
+        parts.append(f"NodeHostname={machine}")
+    if node.reached_at:
+        parts.append(f"NodeAddr={node.reached_at}")
     parts += cpu_words(node, cluster.scheduler.allocate)
     parts.append(f"RealMemory={node.memory}")
     parts += other_words(node)

@@ -1,7 +1,7 @@
 """Fold lines of nodes in slurm.conf: one line for consecutive nodes that are alike.
 
 slurm.conf(5) pairs NodeName, NodeHostname and NodeAddr by position, so all three are host lists in the inventory's
-order. A single address stands for all names of a line.
+order. A single host name or address stands for all names of a line.
 """
 
 import re
@@ -32,6 +32,6 @@ def _alike(node: tuple[str, ...]) -> tuple[bool, bool, str]:
 def _folded(nodes: list[tuple[str, ...]]) -> str:
     keys = ("NodeName", "NodeHostname", "NodeAddr")
     lists = [[node[place] for node in nodes] for place in range(len(keys))]
-    folds = (fold, fold, fold_each)
+    folds = (fold, fold_each, fold_each)
     pairs = [f"{key}={of(values)}" for key, of, values in zip(keys, folds, lists, strict=True) if values[0]]
     return " ".join(pairs) + nodes[0][-1]

@@ -11,5 +11,5 @@ SPOOL = "/var/spool/slurmd"  # slurmd keeps the directories of running jobs here
 
 
 def servers(cluster: Cluster) -> list[str]:
-    """Return the addresses of the controllers, the primary one first."""
-    return [node.address or node.name for node in cluster.controllers]
+    """Return where the controllers are reached, the primary one first."""
+    return [node.reached_at or node.name for node in cluster.controllers]

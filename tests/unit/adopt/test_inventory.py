@@ -101,6 +101,22 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
     ]
 
 
+def test_nodes_keep_their_host_names_and_dns_names(tmp_path: Path) -> None:
+    lines = (
+        "NodeName=part[1-2] NodeHostname=whole NodeAddr=10.1.1.4 Port=[7001-7002]\n"
+        "NodeName=far[1-2] NodeAddr=far-[1-2].sea.example\nPartitionName=p Nodes=ALL DefaultTime=INFINITE\n"
+    )
+    result = of(tmp_path, f"ClusterName=a\nSlurmctldHost=c(c.sea.example)\nSlurmctldPort=6817\n{lines}")
+    nodes: Any = data(result, "nodes.yml")["nodes"]
+    assert [(node.get("hostname"), node.get("address")) for node in nodes] == [
+        ("whole", "10.1.1.4"),
+        (None, "far-1.sea.example,far-2.sea.example"),
+        (None, "c.sea.example"),
+    ]
+    assert result.loaded.errors == []
+    assert result.differences == []
+
+
 def test_nodes_with_one_address_keep_it_and_their_names(tmp_path: Path) -> None:
     """Several slurmd may run on one machine; Slurm's own names may have `_`."""
     lines = "NodeName=d_[1-3] NodeAddr=10.1.1.4 Port=[7001-7003]\nPartitionName=p Nodes=ALL\n"
@@ -115,6 +131,13 @@ def test_a_password_is_in_no_file_and_no_difference(tmp_path: Path) -> None:
     result = of(tmp_path)
     assert "hunter2" not in "".join(result.files.values())
     assert "hunter2" not in "".join(map(str, result.differences or []))
+
+
+def test_the_socket_of_munge_is_no_password(tmp_path: Path) -> None:
+    line = "AccountingStoragePass=/run/munge/other.socket.2"
+    result = of(tmp_path, f"ClusterName=a\nSlurmctldHost=c\n{line}\nNodeName=n1\nPartitionName=p Nodes=n1\n")
+    assert fates(result)[line] == "kept: slurm.parameters"
+    assert [one for one in result.differences or [] if "Pass" in str(one)] == []
 
 
 def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> None:
