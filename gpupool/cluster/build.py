@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import count
 
 from gpupool.addresses import is_ipv4
 from gpupool.cluster import model
@@ -20,6 +21,8 @@ from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import has
 
+_MADE_UP = 2_000_000  # the first uid of users without one: on a twin only
+
 
 def build(site: Site) -> model.Cluster:
     """Return the Cluster of an inventory in which no check found an error."""
@@ -27,15 +30,17 @@ def build(site: Site) -> model.Cluster:
     storage = inventory.storage
     links_on = storage.links_on or storage.mount_on
     nodes = {node.name: node for node in _nodes(site)}
+    taken = {user.uid for user in inventory.users}
+    made_up = (uid for uid in count(_MADE_UP) if uid not in taken)
     sections = {section.name: getattr(inventory, section.name) for section in fields(model.Sections)}
     return model.Cluster(
         **sections,
         entry=inventory.cluster,
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
-        users={user.name: _user(user, site) for user in inventory.users},
+        users={user.name: _user(user, user.uid or next(made_up), site) for user in inventory.users},
         newcomers={
-            account.name: _user(User(name="newcomer", uid=60000, account=account.name), site)
+            account.name: _user(User(name="newcomer", account=account.name), 60000, site)
             for account in inventory.accounts
             if account.members_from and inventory.directory
         },
@@ -152,7 +157,7 @@ def _account(entry: Account, site: Site) -> model.Account:
     )
 
 
-def _user(entry: User, site: Site) -> model.User:
+def _user(entry: User, uid: int, site: Site) -> model.User:
     inventory, defaults = site.inventory, site.own_qos
     by_name = {account.name: account for account in inventory.accounts}
     own = tuple(dict.fromkeys((entry.account, *entry.accounts)))
@@ -168,6 +173,7 @@ def _user(entry: User, site: Site) -> model.User:
     return model.User(
         entry,
         entry.name,
+        uid=uid,
         gid=by_name[entry.account].gid,
         own_accounts=own,
         accounts=accounts,

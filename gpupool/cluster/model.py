@@ -177,6 +177,7 @@ class Account:
 class User:
     """A person with all accounts and QoS; `entry` has all other values as written.
 
+    `uid` is the user's id on every node; where the inventory has none, it is made up, and only a twin has it.
     `gid` is that of the default account's group; None if it has none. `accounts` are all that the user's jobs may use,
     `own_accounts` those of the user's entry, both with the default one first. `qos` are valid in all accounts,
     `account_qos` in one. `home` is a path.
@@ -184,17 +185,13 @@ class User:
 
     entry: labs.User
     name: str
+    uid: int
     gid: int | None
     own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
     account_qos: Mapping[str, tuple[str, ...]] = field(hash=False)
     home: str
-
-    @property
-    def uid(self) -> int:
-        """The user's id on every node."""
-        return self.entry.uid
 
     @property
     def account(self) -> str:

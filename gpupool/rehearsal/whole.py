@@ -53,9 +53,12 @@ def request(inventory: Path, change: Path | None, slurm: Tested | None, only: st
     """Load the inventory and check all options, before a twin is started.
 
     `slurm` None is the inventory's version, and `only` has keys separated by commas. UsageError for an unknown key, or
-    a version that a twin cannot run; BadInventoryError if the inventory has errors.
+    a version that a twin cannot run, or a gres.conf of the site's own; BadInventoryError if the inventory has errors.
     """
     cluster = load(inventory, change).in_service()  # promises include GPUs that are out of service for a while
+    if "gpus" in cluster.slurm.left:
+        message = "a rehearsal needs stand-ins for GPUs in gres.conf, which slurm.left leaves to the site"
+        raise UsageError(f"{message}: take the step gpus first")
     configured = cluster.slurm.version
     version = slurm or runnable(configured)
     cluster = of_version(cluster, version)

@@ -52,6 +52,8 @@ def ensure_users_can_log_in(site: Site) -> Iterator[Complaint]:
     inventory, today = site.inventory, date.today()
     if inventory.access.password_login or inventory.access.keys != "inventory" or inventory.directory:
         return
+    if site.roles_somewhere.isdisjoint(("people", "ssh")):  # logins are the site's
+        return
     users = [(index, user) for index, user in enumerate(inventory.users)
              if not (user.until and user.until < today) and not user.shell.endswith(_NO_SHELL)]  # fmt: skip
     without = [(index, user) for index, user in users if not user.keys]

@@ -14,7 +14,8 @@ _ELSEWHERE = "use a directory on an export of another machine"
 
 def ensure_controllers_have_a_backup(site: Site) -> Iterator[Complaint]:
     """Slurm's own data of a cluster with a controller is copied each night: the inventory cannot restore it."""
-    if site.inventory.slurm.backup is None and any("controller" in node.entry.roles for node in site.node_table.nodes):
+    controllers = [entry for entry in site.inventory.nodes if "controller" in entry.roles]
+    if site.inventory.slurm.backup is None and any("backup" in site.managed_roles(entry) for entry in controllers):
         message = "no backup: with the controller's disk, all usage, all limits of accounting and the queue are lost"
         yield Complaint(("slurm", "backup"), message, "set slurm.backup, on an export of another machine", "warning")
 

@@ -32,7 +32,11 @@ def ensure_ids_of_the_directory_are_separate(site: Site) -> Iterator[Complaint]:
     if directory is None:
         return
     ids = directory.ids
-    users = [(("users", i, "uid"), f"the uid {user.uid}", user.uid) for i, user in enumerate(site.inventory.users)]
+    users = [
+        (("users", i, "uid"), f"the uid {user.uid}", user.uid)
+        for i, user in enumerate(site.inventory.users)
+        if user.uid
+    ]
     groups = [
         (("accounts", i, "gid"), f"the gid {account.gid}", account.gid)
         for i, account in enumerate(site.inventory.accounts)

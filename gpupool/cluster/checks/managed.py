@@ -82,6 +82,21 @@ def ensure_slurm_is_managed_on_all_controllers(site: Site) -> Iterator[Complaint
         yield Complaint(_path(without[0]), message, "manage slurm on all of them, or on none")
 
 
+#: Roles that put people, their files or their quotas on nodes.
+_WITH_IDS = frozenset(("people", "fileserver", "storage", "spaces", "singularity", "usage"))
+
+
+def ensure_users_have_ids(site: Site) -> Iterator[Complaint]:
+    """Each user has a uid where gpupool manages people or their files on any node, also on nodes of a later day."""
+    without = [(index, user.name) for index, user in enumerate(site.inventory.users) if user.uid is None]
+    roles = site.roles_somewhere & _WITH_IDS
+    if without and roles:
+        has, names = "has" if len(without) == 1 else "have", listed([name for _, name in without])
+        message = f"{names} {has} no uid: gpupool needs one to manage {listed(sorted(roles), 6)}"
+        hint = "`id -u NAME` prints that of a user who exists; without these roles in `manage`, none is needed"
+        yield Complaint(("users", without[0][0]), message, hint)
+
+
 def _logged_in(site: Site, roles: tuple[str, ...]) -> Iterator[ExpandedNode]:
     for node in site.node_table.nodes:
         if node.entry.managed and (not roles or {*roles} & {*node.entry.roles}):

@@ -290,7 +290,7 @@ def ensure_names_are_unique(site: Site) -> Iterator[Complaint]:
         ("account", [(("accounts", i, "name"), a.name) for i, a in enumerate(inventory.accounts)]),
         ("group id", [(("accounts", i, "gid"), a.gid) for i, a in enumerate(inventory.accounts) if a.gid]),
         ("user", [(("users", i, "name"), u.name) for i, u in enumerate(inventory.users)]),
-        ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(inventory.users)]),
+        ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(inventory.users) if u.uid]),
     ]
     for kind, entries in values:
         first: dict[object, Path] = {}

@@ -88,6 +88,11 @@ class Site:
         return frozenset(entry.manage or self.inventory.cluster.manage or ROLES)
 
     @cached_property
+    def roles_somewhere(self) -> frozenset[str]:
+        """The roles that `manage` has for any node, also where gpupool does not log in yet."""
+        return frozenset[str]().union(*(self.managed_roles(entry) for entry in self.inventory.nodes))
+
+    @cached_property
     def ownership(self) -> Ownership:
         """All labs with what they own."""
         return Ownership(self.inventory, self.node_table)

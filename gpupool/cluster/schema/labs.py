@@ -183,7 +183,10 @@ class User(SourcedEntry):
     """A user. The uid is part of the inventory, so it is the same on every node and never changes."""
 
     name: Name = Field(description="Login name, also in Slurm.")
-    uid: UnixId = Field(description="Unix id, the same on every node; it never changes.")
+    uid: UnixId | None = Field(
+        None,
+        description="Unix id, the same on every node; it never changes. Needed where gpupool manages people or files.",
+    )
     account: Name = Field(description="Default account, for jobs without --account; its group is the primary group.")
     accounts: tuple[Name, ...] = Field((), description="Further accounts of the user, for jobs with --account.")
     full_name: Word | None = Field(None, description="Full name, for people.")

@@ -17,7 +17,7 @@ _SOME_ADDRESS = "192.0.2.1"
 
 def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
     """Return the script that prepares plain Debian for the cluster: its files, addresses, users and devices."""
-    return "\n".join(["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster)])
+    return "\n".join(["set -eu", *_files(files), *_addresses(cluster), *_people(cluster), *_devices(cluster)])
 
 
 def database(state: str) -> str:
@@ -58,12 +58,10 @@ def _files(files: Mapping[str, str]) -> Iterator[str]:
             yield f"chown {owner} {path}; chmod {mode} {path}"
 
 
-def _addresses(cluster: Cluster, place: Place) -> Iterator[str]:
-    known = [node for node in cluster.nodes.values() if node.address]
-    names = [f"{node.address} {node.fqdn} {node.name}" for node in known]
-    if not cluster.controllers[0].address:
-        names.append(f"{_SOME_ADDRESS} {place.host}")
-    addresses = [_SOME_ADDRESS, *(node.address for node in known)]
+def _addresses(cluster: Cluster) -> Iterator[str]:
+    nodes = cluster.nodes.values()
+    names = [f"{node.address or _SOME_ADDRESS} {node.dns_name or ''} {node.fqdn} {node.name}" for node in nodes]
+    addresses = dict.fromkeys([_SOME_ADDRESS, *(node.address for node in nodes if node.address)])
     yield f"printf '%s\\n' {shlex.join(names)} >> /etc/hosts"
     yield "ip -batch - <<EOF\n" + "".join(f"addr add {address}/32 dev lo\n" for address in addresses) + "EOF"
 

@@ -47,7 +47,7 @@ def _described(language: dict[str, Any], field: dict[str, Any]) -> bool:
     [
         ({"name": "u-kira1", "uid": 20001}, True),
         ({"name": "u-kira1", "uid": 20001, "until": "2027-03-31", "shell": "/bin/zsh"}, True),
-        ({"name": "u-kira1"}, False),
+        ({"uid": 20001}, False),
         ({"name": "u-kira1", "uid": 20001, "coordinator": True}, False),
         ({"name": "u-kira1", "uid": 20001, "qos": ["long"]}, False),
     ],

@@ -51,7 +51,7 @@ def test_an_account_is_given_to_rows_without_one(tmp_path: Path) -> None:
         ("name,uid,acount\nkira,20001,red\n", ":1: error: 'acount' is not a key of a user (did you mean account?)"),
         ("name,uid,name,account\n", ":1: error: two columns are name"),
         ("name,uid,account,grants\n", ":1: error: 'grants' is not a key of a user"),
-        ("name,uid,account\nkira,20001,red\n\nodo,,red\n", ":4: error: users[1].uid: is missing"),
+        ("name,uid,account\nkira,20001,red\n\nodo,20002,\n", ":4: error: users[1].account: is missing"),
         (
             'name,uid,account,full_name\nkira,20001,red,"two\nlines"\nodo,7,red,\n',
             ":4: error: users[1].uid: must be at",

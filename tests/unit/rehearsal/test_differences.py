@@ -2,20 +2,23 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+import inventories
 import pytest
 from hostlists import each
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY, cluster_at
+from inventories import INVENTORY, SMALL, cluster_at, copied
 
 from gpupool.cluster.model import Cluster
-from gpupool.errors import TwinError
+from gpupool.errors import TwinError, UsageError
 from gpupool.rehearsal.twin.accounting import short_graces
 from gpupool.rehearsal.twin.compiled import Compiled, cannot, compiled, of_version
 from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
 from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
 from gpupool.rehearsal.twin.differences.text import changed, masked
+from gpupool.rehearsal.whole import request
 from gpupool.slurm.releases import TESTED, Tested
 
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
@@ -195,3 +198,33 @@ def test_changing_a_word_leaves_every_other_word(lines: list[list[tuple[str, str
     twin, _ = changed(text, "NodeName", key, lambda *_: value)
     assert masked(twin, {("NodeName", key)}) == masked(text, {("NodeName", key)})
     assert all(f" {key}={value}" in line for line in twin.splitlines())
+
+
+NO_LABS = (
+    ("kind: lab, gid: 5001, contributed_gpus: 10", "kind: group, gid: 5001"),
+    ("kind: lab, gid: 5002, contributed_gpus: 6", "kind: group, gid: 5002"),
+)
+
+
+def test_a_twin_has_own_daemons_users_and_control_groups_where_the_site_keeps_its(tmp_path: Path) -> None:
+    """The rest that the site keeps is policy, and stays."""
+    left = (
+        "gpu_types:",
+        "slurm:\n  left: [cgroups, steps, configless, place, enforce]\n"
+        "  parameters: {SlurmUser: hpc, SlurmdSpoolDir: /srv/spool, ProctrackType: proctrack/pgid}\n"
+        "  cgroup: {parameters: {ConstrainCores: 'no'}}\ngpu_types:",
+    )
+    managed = ("network: 10.90.0.0/16", "network: 10.90.0.0/16, manage: [slurm, accounts]")
+    cluster = of_version(inventories.changed(SMALL, tmp_path, left, managed, *NO_LABS), "24.11")
+    production, table = compiled(cluster), differences(place_of(cluster, "24.11"))
+    twin = applied(production.files, table)
+    assert unnamed(production.files, twin, table) == []
+    assert "/etc/slurm/slurmdbd.conf" in twin
+    assert _lines(twin, "SlurmUser") == ["SlurmUser=slurm"]
+    assert _lines(twin, "EnforcePartLimits") == []
+
+
+def test_a_rehearsal_refuses_an_inventory_with_the_site_s_own_gres_conf(tmp_path: Path) -> None:
+    copied(SMALL, tmp_path, ("gpu_types:", "slurm: {left: [gpus]}\ngpu_types:"), *NO_LABS)
+    with pytest.raises(UsageError, match="take the step gpus first"):
+        request(tmp_path, None, None, None, keep=False)
