@@ -33,7 +33,7 @@ class Draft:
         self.data: dict[str, Any] = {}
         self.facts: dict[tuple[Place, str], Fact] = {}
         self.fates: dict[tuple[Place, str], list[Fate]] = {}
-        self.added: dict[str, str] = {}
+        self.added: dict[Path, tuple[str, str]] = {}
         self._from: dict[Path, list[Fact]] = {}
 
     def leaves(self, table: str, key: str) -> bool:
@@ -43,12 +43,12 @@ class Draft:
     def say(self, path: Path, value: Any, *facts: Fact | None) -> None:
         """Set a key of the language, which these facts become. None among the facts is left out."""
         self._set(path, value)
-        self._note(path, Fate("taken", dotted(_general(path))), facts)
+        self._note(path, Fate("taken", dotted(self._general(path))), facts)
 
     def keep(self, path: Path, fact: Fact) -> None:
         """Keep a fact in Slurm's own words, in the parameters at `path`."""
         self._set((*path, fact.key), int(fact.value) if _NUMBER.fullmatch(fact.value) else fact.value)
-        self._note((*path, fact.key), Fate("kept", dotted(_general(path))), [fact])
+        self._note((*path, fact.key), Fate("kept", dotted(self._general(path))), [fact])
 
     def keep_in(self, file: str, *facts: Fact) -> None:
         """Record that facts stay in a file of the site, which the inventory has whole, whatever words say as well."""
@@ -58,7 +58,7 @@ class Draft:
     def add(self, path: Path, value: Any, why: str) -> None:
         """Set a key that no file of the cluster has, with the reason."""
         self._set(path, value)
-        self.added[f"{path[-1]}={value}"] = f"{dotted(_general(path))}: {why}"
+        self.added[path] = (f"{path[-1]}={value}", f"{dotted(self._general(path))}: {why}")
 
     def drop(self, why: str, *facts: Fact | None) -> None:
         """Record why facts are not taken."""
@@ -98,7 +98,7 @@ class Draft:
 
     def _replace(self, fact: Fact, place: Path, fate: Fate) -> None:
         fates = self.fates[_id(fact)]
-        gone = {dotted(_general(place)), dotted(_general(place[:-1]))}
+        gone = {dotted(self._general(place)), dotted(self._general(place[:-1]))}
         self.fates[_id(fact)] = [*(one for one in fates if one.where not in gone and one != fate), fate]
 
     def _note(self, path: Path | None, fate: Fate, facts: Iterable[Fact | None]) -> None:
@@ -111,6 +111,13 @@ class Draft:
                 known.append(fate)
             if path is not None:
                 self._from.setdefault(path, []).append(fact)
+
+    def _general(self, path: Path) -> Path:
+        """Return a path with the name of its partition; without a number for other lists: a line may be two entries."""
+        if len(path) < 2 or not isinstance(path[1], int):
+            return path
+        names = (self.data["partitions"][path[1]].get("name"),) if path[0] == "partitions" else ()
+        return (path[0], *filter(None, names), *path[2:])
 
     def _has(self, path: Path) -> bool:
         try:
@@ -141,8 +148,3 @@ def rows(draft: Draft) -> Iterator[tuple[Fact, Fate]]:
 
 def _id(fact: Fact) -> tuple[Place, str]:
     return fact.place, fact.key.lower()
-
-
-def _general(path: Path) -> Path:
-    """Return a path without the number of its entry: all nodes of a line have the same fate."""
-    return (path[0], *path[2:]) if len(path) > 1 and isinstance(path[1], int) else path

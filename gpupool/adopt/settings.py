@@ -93,7 +93,7 @@ def _add(draft: Draft, name: str, fact: Fact, files: set[str]) -> None:
     elif name == "selecttypeparameters":
         _select(draft, fact)
     elif name == "jobsubmitplugins" and fact.value.lower() == "lua" and "job_submit.lua" in files:
-        draft.say(("slurm",), draft.data["slurm"], fact)
+        draft.keep_in("slurm/job_submit.lua", fact)
     elif name == "grestypes":
         _gres_types(draft, fact)
     else:

@@ -14,10 +14,18 @@ _FILES = {
     "slurm.yml": ("slurm", "scheduler", "preemption"),
 }
 _HEADS = {
-    "cluster.yml": "# Written by `gpupool adopt` from a cluster's files; `adopted.tsv` has the fate of each line.",
-    "nodes.yml": "# `managed: false`: gpupool logs in to no node. It knows what Slurm knows of them.",
+    "cluster.yml": (
+        "# Written by `gpupool adopt` from a cluster's files; `adopted.tsv` has the fate of each line.\n"
+        "# `manage` has the roles of gpupool: without others, it changes no package, unit, user or other file."
+    ),
+    "nodes.yml": (
+        "# gpupool does not log in to nodes with `managed: false`: they are lines of slurm.conf. Memory is in MiB."
+    ),
     "partitions.yml": "# Accounts and QoS are the names that partitions have; slurmdbd has the others.",
-    "slurm.yml": "# `parameters` are in Slurm's own words.",
+    "slurm.yml": (
+        "# `left` has groups of keys that stay the site's; `gpupool adopt --steps` shows what each of them has.\n"
+        "# `parameters` are in Slurm's own words."
+    ),
 }
 _ENTRIES = ("gpu_types", "hardware", "qos", "nodes", "partitions", "accounts")
 TABLE = "adopted.tsv"
@@ -27,14 +35,14 @@ def texts(draft: Draft) -> dict[str, str]:
     """Return the files of an inventory by name, and the table of all facts."""
     data = {key: _without_empty(value, top=key in _ENTRIES) for key, value in draft.data.items()}
     files = {
-        name: "\n".join([_HEADS[name], *(line for key in keys if key in data for line in _section(key, data[key]))])
+        name: [_HEADS[name], *(line for key in keys if key in data for line in _section(key, data[key], draft))]
         for name, keys in _FILES.items()
         if any(data.get(key) for key in keys)
     }
-    return {**{name: f"{text}\n" for name, text in files.items()}, TABLE: _table(draft)}
+    return {**{name: "".join(f"{line}\n" for line in lines) for name, lines in files.items()}, TABLE: _table(draft)}
 
 
-def _section(key: str, value: Any) -> Iterator[str]:
+def _section(key: str, value: Any, draft: Draft) -> Iterator[str]:
     if not isinstance(value, dict | list):
         yield f"{key}: {flow(value)}"
         return
@@ -47,7 +55,9 @@ def _section(key: str, value: Any) -> Iterator[str]:
     for name, below in value.items():
         if key not in _ENTRIES and isinstance(below, dict) and len(below) > 1:
             yield f"  {flow(name)}:"
-            yield from (f"    {flow(word)}: {flow(item)}" for word, item in below.items())
+            for word, item in below.items():
+                mark = "  # in no file of the site: see adopted.tsv" if (key, name, word) in draft.added else ""
+                yield f"    {flow(word)}: {flow(item)}{mark}"
         else:
             yield f"  {flow(name)}: {flow(below)}"
 
@@ -65,5 +75,5 @@ def _table(draft: Draft) -> str:
     for fact, fate in rows(draft):
         pair = escaped(f"{fact.key}={fact.value}")
         lines.append("\t".join((str(fact.place), pair, fate.how, escaped(fate.where))))
-    lines += ["\t".join(("-", pair, "added", where)) for pair, where in draft.added.items()]
+    lines += ["\t".join(("-", pair, "added", where)) for pair, where in draft.added.values()]
     return "\n".join(lines) + "\n"

@@ -2,11 +2,22 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.ownership import Owner
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Amounts
+
+
+def ensure_each_kind_of_accounts_has_one(site: Site) -> Iterator[Complaint]:
+    """The kind of an entry with `for_each` has an account; else the entry defines no QoS and no partition."""
+    kinds = {account.kind for account in site.written.accounts}
+    entries: dict[Path, str | None] = {("qos", name): entry.for_each for name, entry in site.written.qos.items()}
+    entries |= {("partitions", index): entry.for_each for index, entry in enumerate(site.written.partitions)}
+    for path, kind in entries.items():
+        if kind is not None and kind not in kinds:
+            message = f"no account is a {kind}, so this entry defines nothing"
+            yield Complaint((*path, "for_each"), message, "add an account of this kind, or remove the entry", "warning")
 
 
 def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complaint]:

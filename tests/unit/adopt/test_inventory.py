@@ -92,7 +92,7 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
         "SlurmctldPort=7000": "kept: slurm.parameters",
         "QOS=fast": "not taken: QOS",
         "PartitionName=old": "not taken: a partition of no nodes",
-        "LLN=YES": "kept: partitions.parameters",
+        "LLN=YES": "kept: partitions.quick.parameters",
     }.items():
         assert fates(result)[pair].startswith(fate), pair
     assert [str(trouble) for trouble in result.troubles] == [
