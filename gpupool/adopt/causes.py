@@ -51,7 +51,7 @@ WHY = {
     "select": "gpupool has Slurm count CPUs, by core or by thread, with memory and GPUs",
     "cpus": "the language has CPUs as Slurm counts them: all threads, or all cores",
     "memory": "the language has one default and one maximum for all partitions",
-    "names": "names are host names; that of the cluster has no dots",
+    "names": "names are host names",
     "preemption": "the language has tiers that requeue or cancel",
     "partition QOS": "a partition's limits are in the inventory; its QoS is named after it",
     "prices": "the language has prices of CPUs, memory and GPUs",

@@ -110,7 +110,7 @@ def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str]) -> Adopt
 def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:
     draft.data["schema"] = 1
     name = conf.value("clustername") or "cluster"
-    safe = re.sub(r"[^a-z0-9_-]", "-", name.lower())
+    safe = ".".join(re.sub(r"[^a-z0-9_-]", "-", part) or "-" for part in name.lower().split("."))
     draft.say(("cluster", "name"), safe if safe[:1].isalpha() else f"c-{safe}", *conf.settings.get("clustername", ()))
     cores = allocates_cores(conf) and all(map(has_whole_cores, conf.of("NodeName")))
     names = add_nodes(draft, folder, conf, cores=cores)

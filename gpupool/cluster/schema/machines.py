@@ -69,8 +69,8 @@ class ClusterEntry(SourcedEntry):
     name: Annotated[
         str,
         spelt(
-            r"^[a-z][a-z0-9_-]*$",
-            "a cluster's name has small letters, digits and _ -, and begins with a letter",
+            r"^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$",
+            "a cluster's name has small letters, digits, _, - and single dots, and begins with a letter",
             description="Slurm's ClusterName.",
         ),
     ]

@@ -106,7 +106,7 @@ def test_nodes_keep_their_host_names_and_dns_names(tmp_path: Path) -> None:
         "NodeName=part[1-2] NodeHostname=whole NodeAddr=10.1.1.4 Port=[7001-7002]\n"
         "NodeName=far[1-2] NodeAddr=far-[1-2].sea.example\nPartitionName=p Nodes=ALL DefaultTime=INFINITE\n"
     )
-    result = of(tmp_path, f"ClusterName=a\nSlurmctldHost=c(c.sea.example)\nSlurmctldPort=6817\n{lines}")
+    result = of(tmp_path, f"ClusterName=a.sea.example\nSlurmctldHost=c(c.sea.example)\nSlurmctldPort=6817\n{lines}")
     nodes: Any = data(result, "nodes.yml")["nodes"]
     assert [(node.get("hostname"), node.get("address")) for node in nodes] == [
         ("whole", "10.1.1.4"),
