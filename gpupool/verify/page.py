@@ -21,7 +21,8 @@ def page(cluster: Cluster, outcomes: Iterable[Outcome]) -> str:
 
 def _heading(cluster: Cluster) -> Iterator[str]:
     where = "a testbed" if cluster.drivers.testbed else "machines"
-    yield f"# gpupool {__version__} on {where}, with Slurm {cluster.slurm.version}"
+    slurm = f"Slurm {cluster.slurm.version} (slurm.packages: {cluster.slurm.packages})"
+    yield f"# gpupool {__version__} on {where}, with {slurm}"
     yield ""
 
 

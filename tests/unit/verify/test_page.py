@@ -23,7 +23,7 @@ def test_a_page_counts_results_by_distribution_and_roles(tmp_path: Path) -> None
         Outcome("the checks themselves", "-", False, "gpu-1 broke them"),
     ]
     assert page(cluster, outcomes) == (
-        f"# gpupool {__version__} on machines, with Slurm 24.11\n"
+        f"# gpupool {__version__} on machines, with Slurm 24.11 (slurm.packages: distribution)\n"
         "\n"
         "| distribution | roles | nodes | passed | failed | not checked |\n"
         "|---|---|---|---|---|---|\n"
