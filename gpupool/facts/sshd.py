@@ -1,4 +1,4 @@
-"""How sshd is started, and the settings that another file keeps from being those of gpupool's drop-in."""
+"""The settings of sshd that another file keeps from being those of gpupool's drop-in, as sshd itself evaluates them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,26 +42,3 @@ class Overrides(Fact[list[Overridden]]):
             Overridden(keyword, of(keyword, "wanted"), of(keyword, "now"), of(keyword, "file"))
             for keyword in dict.fromkeys(row[1] for row in rows)
         ]
-
-
-@dataclass(frozen=True)
-class Listening(Shown):
-    """Whether systemd listens for sshd and starts one daemon for all connections, now (`now`) and after a boot."""
-
-    now: bool = False
-    at_boot: bool = False
-
-
-class Socket(Fact[Listening]):
-    """Whether systemd's socket starts sshd, as on Ubuntu; not if the socket starts a process for each connection."""
-
-    def command(self, unit: str) -> StringCommand:
-        """Ask systemd for the socket by its full name."""
-        return ask('systemctl show -p ActiveState -p UnitFileState -p Accept -- "$1"', unit)
-
-    def read(self, lines: list[str]) -> Listening:
-        """Read the answer."""
-        shown = dict(line.split("=", 1) for line in lines)
-        if shown.get("Accept") != "no" or shown.get("ActiveState") != "active":
-            return Listening()
-        return Listening(now=True, at_boot=shown.get("UnitFileState") == "enabled")

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from gpupool.facts.sshd import Overridden, Overrides, Socket
+from gpupool.facts.service import Unit
+from gpupool.facts.sshd import Overridden, Overrides
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
 from gpupool.operations.service import bring_up, named
@@ -25,10 +26,10 @@ def reloaded(unit: str, reload_if: list[str]) -> Commands:
 
 
 def _bring_up(unit: str, paths: list[str], *, start: bool) -> Commands:
-    service = unit.removesuffix(".service")
-    socket = look(Socket, f"from systemd whether {service}.socket starts sshd", unit=f"{service}.socket")
-    enabled = None if socket.at_boot or not start else True
-    wanted = named(unit, enabled, paths if socket.now else [], [] if socket.now else paths)
+    wanted = named(unit, start or None, reload_if=paths)
+    socket = look(Unit, f"the state of {wanted.unit} from systemd", unit=wanted.unit, paths=wanted.paths).socket
+    if socket.now:
+        wanted = named(unit, None if socket.at_boot or not start else True, restart_if=paths)
     yield from bring_up(wanted, start=start)
 
 
