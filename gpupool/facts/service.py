@@ -44,7 +44,7 @@ class UnitState(Shown):
     `process` is the start of its main process, as text and as Unix time: some daemons replace the process to read their
     files again. `stamp_invocation`, `stamp_process` ("" in stamps without it) and `stamp_sums` (path -> sha256) record
     the process and the files of the last (re)start or reload by gpupool, `stamped` its Unix time. `socket` is the
-    socket of the same name that starts the service; not one that starts a process for each connection.
+    socket of the same name that starts the service once; a socket with a process for each connection does not count.
     """
 
     load: str = "not-found"

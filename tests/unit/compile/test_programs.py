@@ -20,7 +20,7 @@ print(*sorted(name for name in sys.modules if name.startswith("gpupool.")))
 """
 #: The oldest Python of the distributions in the tables: that of Ubuntu 22.04.
 OLDEST = (3, 10)
-#: What later releases of Python added to the standard library, by module.
+#: Names that later releases of Python added to the standard library, by module.
 LATER = {
     "contextlib": {"chdir"},
     "datetime": {"UTC"},
