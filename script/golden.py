@@ -5,14 +5,15 @@ owner, mode and nodes of each file. If nodes get different texts for a path, the
 node of each text.
 Left out are the programs that gpupool installs on nodes and the static part of the submit plugin, which are files of
 this repository; all but the first few texts of a path that differ from node to node, such as host names; and files of
-other inventories, if an inventory that is kept in full has their path.
+other inventories, if an inventory that is kept in full has their path. Of nodes with several distributions, files that
+differ from node to node are kept too.
 """
 
 import re
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,13 @@ from gpupool.slurm.hostlists import expand
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests/unit/project/golden"
-INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
+#: The name of the cluster whose nodes have several distributions.
+_MIXED = "mixed"
+#: The folder of each inventory, by the name under which its files are kept.
+INVENTORIES = {
+    **{path.parent.name: str(path.parent) for path in sorted((ROOT / "inventory").glob("*/inventory.py"))},
+    _MIXED: str(ROOT / "tests/unit/compile/schedmd"),
+}
 INDEX = "files.tsv"
 #: All their files are kept; of other inventories only Slurm's files, and files whose path these lack.
 _IN_FULL = ("example", "skynet")
@@ -58,6 +65,7 @@ def shown(inventory: str, printed: str) -> dict[str, str]:
     files = [_file(block) for block in blocks if _HEADER.match(block)]
     if inventory not in _IN_FULL:
         elsewhere = _paths_in_full()
+        elsewhere -= _differing(files) if inventory == _MIXED else set()
         files = [file for file in files if file.path.startswith("/etc/slurm/") or file.path not in elsewhere]
     (accounting,) = (block.partition("\n")[2] for block in blocks if block.startswith("==> slurmdbd"))
     texts = {"accounting.cfg": accounting}
@@ -86,12 +94,17 @@ def _file(block: str) -> _File:
     return _File(header["role"], header["path"], header["owner"], header["mode"], header["nodes"], text)
 
 
+def _differing(files: list[_File]) -> set[str]:
+    """Return the paths for which nodes get different texts."""
+    return {path for path, count in Counter(file.path for file in files).items() if count > 1}
+
+
 def _paths_in_full() -> set[str]:
     return {line.split("\t")[1] for name in _IN_FULL for line in (KEPT / name / INDEX).read_text().splitlines()}
 
 
 def _write(inventory: str) -> None:
-    command = [sys.executable, "-m", "gpupool", "render", f"inventory/{inventory}"]
+    command = [sys.executable, "-m", "gpupool", "render", INVENTORIES[inventory]]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     shutil.rmtree(KEPT / inventory, ignore_errors=True)
     for name, text in shown(inventory, printed).items():

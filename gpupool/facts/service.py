@@ -30,12 +30,21 @@ class WatchedFile(Shown):
 
 
 @dataclass(frozen=True)
+class Listening(Shown):
+    """Whether a socket of systemd listens for one process of a service, `now` and from the next boot on (`at_boot`)."""
+
+    now: bool = False
+    at_boot: bool = False
+
+
+@dataclass(frozen=True)
 class UnitState(Shown):
     """One unit: its states in systemd's words, the Unix time of its start, and its stamp.
 
     `process` is the start of its main process, as text and as Unix time: some daemons replace the process to read their
     files again. `stamp_invocation`, `stamp_process` ("" in stamps without it) and `stamp_sums` (path -> sha256) record
-    the process and the files of the last (re)start or reload by gpupool, `stamped` its Unix time.
+    the process and the files of the last (re)start or reload by gpupool, `stamped` its Unix time. `socket` is the
+    socket of the same name that starts the service once; a socket with a process for each connection does not count.
     """
 
     load: str = "not-found"
@@ -51,6 +60,7 @@ class UnitState(Shown):
     stamp_sums: dict[str, str] = field(default_factory=dict)
     stamped: float = 0.0
     files: dict[str, WatchedFile] = field(default_factory=dict)
+    socket: Listening = Listening()
 
     @property
     def is_stamped(self) -> bool:
@@ -76,6 +86,7 @@ class Unit(Fact[UnitState]):
         stamp: list[str] = []
         stamped = loaded = 0.0
         files: dict[str, WatchedFile] = {}
+        socket = Listening()
         for line in lines:
             kind, rest = line.split("\t", 1)
             if kind == "U":
@@ -87,6 +98,10 @@ class Unit(Fact[UnitState]):
                 stamped = float(rest.split("\t", 1)[1])
             elif kind == "M":
                 loaded = _unix(rest.split("\t", 1)[1])
+            elif kind == "T":
+                _, active, enabled, accept = rest.split("\t")
+                now = active == "active" and accept == "no"
+                socket = Listening(now, now and enabled == "enabled")
             else:
                 sha256, written, path = rest.split("\t", 2)
                 files[path] = WatchedFile(sha256, float(written))
@@ -108,6 +123,7 @@ class Unit(Fact[UnitState]):
             stamp_sums={path: sha256 for sha256, _, path in (line.partition("  ") for line in stamp[1:])},
             stamped=stamped,
             files=files,
+            socket=socket,
         )
 
 
@@ -118,7 +134,8 @@ def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str]:
 
 def _part(lines: Sequence[str], values: Sequence[str]) -> list[str]:
     _, unit, _, *paths = values
-    own = {("M", ""), ("U", unit), ("W", unit), ("S", unit), *(("F", path) for path in paths)}
+    own = {("M", ""), ("U", unit), ("W", unit), ("S", unit), ("T", f"{unit.removesuffix('.service')}.socket")}
+    own |= {("F", path) for path in paths}
     return [line for line in lines if _about(line) in own]
 
 

@@ -1,10 +1,36 @@
-"""sshd's settings as sshd evaluates them: the first file with a keyword decides, which may be another drop-in."""
+"""sshd as a daemon, and its settings as sshd evaluates them: the first file with a keyword decides."""
 
 from collections.abc import Sequence
 
+from gpupool.facts.service import Unit
 from gpupool.facts.sshd import Overridden, Overrides
 from gpupool.operations.ambient import this_host
-from gpupool.operations.frame import WAITS, Refused, look, operation
+from gpupool.operations.frame import WAITS, Commands, Refused, look, operation
+from gpupool.operations.service import bring_up, named
+
+
+@operation
+def running(unit: str, reload_if: list[str]) -> Commands:
+    """Have sshd's unit run with these files, and start at boot; sessions stay.
+
+    sshd that systemd's socket has started loses its port in a reload ("Cannot bind any address"), so it is restarted:
+    connections wait in the socket meanwhile. A unit that the enabled socket starts is not enabled itself.
+    """
+    yield from _bring_up(unit, reload_if, start=True)
+
+
+@operation
+def reloaded(unit: str, reload_if: list[str]) -> Commands:
+    """Have sshd's unit read these files if it runs. A unit that does not run is not started."""
+    yield from _bring_up(unit, reload_if, start=False)
+
+
+def _bring_up(unit: str, paths: list[str], *, start: bool) -> Commands:
+    wanted = named(unit, start or None, reload_if=paths)
+    socket = look(Unit, f"the state of {wanted.unit} from systemd", unit=wanted.unit, paths=wanted.paths).socket
+    if socket.now:
+        wanted = named(unit, None if socket.at_boot or not start else True, restart_if=paths)
+    yield from bring_up(wanted, start=start)
 
 
 @operation

@@ -1,18 +1,13 @@
 """A repository of packages with a real apt: read once, and only packages signed by its key."""
 
-import hashlib
 import os
-import re
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from real_shell import do, twice
+from signed import gpg_home, new_key, publish, served
 
 from gpupool import operations
 from gpupool.facts import components
@@ -29,19 +24,6 @@ pytestmark = [
 ]
 
 
-def gpg(home: Path, *arguments: str, text: str = "") -> str:
-    command = ["gpg", "--batch", "--homedir", str(home), *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-
-
-@contextmanager
-def gpg_home() -> Iterator[Path]:
-    """A folder for gpg, not in tmp_path: the path of its agent's socket has a limit of 107 characters."""
-    with tempfile.TemporaryDirectory(prefix="gpg-") as folder:
-        yield Path(folder)
-        subprocess.run(["gpgconf", "--homedir", folder, "--kill", "all"], check=False)
-
-
 @pytest.fixture
 def home() -> Iterator[Path]:
     """The home of gpg with the key of the repository."""
@@ -53,28 +35,12 @@ def home() -> Iterator[Path]:
 def repository(tmp_path: Path, home: Path) -> Iterator[str]:
     """A signed repository like Debian's behind a web server; yields its address, its key is `key.asc`."""
     top = tmp_path / "www"
-    lists = ""
-    for component in COMPONENTS:
-        # the others are often empty, and then apt does not mention them
-        text = "Package: a\nVersion: 1\nArchitecture: amd64\nFilename: a.deb\n" if component == "main" else ""
-        packages = top / f"dists/trixie/{component}/binary-amd64/Packages"
-        packages.parent.mkdir(parents=True)
-        packages.write_text(text)
-        lists += f" {hashlib.sha256(text.encode()).hexdigest()} {len(text)} {component}/binary-amd64/Packages\n"
-    gpg(home, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
-    (tmp_path / "key.asc").write_text(gpg(home, "--armor", "--export"))
-    release = (
-        f"Origin: Debian\nSuite: stable\nCodename: trixie\nComponents: {' '.join(COMPONENTS)}\nArchitectures: amd64\n"
-        f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n{lists}"
-    )
-    (top / "dists/trixie/InRelease").write_text(gpg(home, "--clearsign", text=release))
-    command = [sys.executable, "-u", "-m", "http.server", "--bind", HERE, "--directory", str(top), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        assert server.stdout
-        port = re.search(r" port (\d+)", server.stdout.readline())
-        assert port
-        yield f"http://{HERE}:{port[1]}"
-        server.kill()
+    # the others are often empty, and then apt does not mention them
+    lists = {"main": "Package: a\nVersion: 1\nArchitecture: amd64\nFilename: a.deb\n"}
+    (tmp_path / "key.asc").write_text(new_key(home))
+    publish(top, home, "trixie", dict.fromkeys(COMPONENTS, "") | lists)
+    with served(top, HERE) as url:
+        yield url
 
 
 @pytest.fixture
@@ -122,8 +88,7 @@ def test_a_source_is_read_again_when_its_key_changes(files: list[str]) -> None:
 
 def test_packages_signed_by_another_key_are_refused(files: list[str], tmp_path: Path) -> None:
     with gpg_home() as other:
-        gpg(other, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
-        Path(files[0]).write_text(gpg(other, "--armor", "--export"))
+        Path(files[0]).write_text(new_key(other))
     (done,) = do(sources.refreshed, files)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"{files[1]} cannot be read: ")

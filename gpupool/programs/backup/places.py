@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 _NAME = re.compile(r"(database|state)-(\d{8}T\d{6}Z)\.(?:sql|tar)\.gz")
 _ENDINGS = {"database": "sql.gz", "state": "tar.gz"}
@@ -117,7 +116,7 @@ class Writing:
         _sync(self._folder)
         return Backup(self.path.name.partition("-")[0], self.path, _moment_of(self.path), self.size)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Writing":
         """Return itself."""
         return self
 

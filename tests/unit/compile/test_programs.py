@@ -1,5 +1,6 @@
 """The programs of nodes: with the shared modules that they import, and nothing else of gpupool."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,17 @@ for file in sorted(pathlib.Path(sys.argv[1]).glob("*/*.py")):
         importlib.import_module(f"{file.parent.name}.{file.stem}")
 print(*sorted(name for name in sys.modules if name.startswith("gpupool.")))
 """
+#: The oldest Python of the distributions in the tables: that of Ubuntu 22.04.
+OLDEST = (3, 10)
+#: Names that later releases of Python added to the standard library, by module.
+LATER = {
+    "contextlib": {"chdir"},
+    "datetime": {"UTC"},
+    "enum": {"EnumCheck", "FlagBoundary", "ReprEnum", "StrEnum", "member", "nonmember", "property", "verify"},
+    "itertools": {"batched"},
+    "tomllib": {"load", "loads"},
+    "typing": {"LiteralString", "Never", "NotRequired", "Required", "Self", "assert_never", "assert_type", "override"},
+}
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.startswith("_")])
@@ -37,3 +49,14 @@ def test_programs_of_one_node_share_the_same_files() -> None:
     for name in PROGRAMS:
         for file in program(name):
             assert files.setdefault(file.path, file.text) == file.text
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.startswith("_")])
+def test_a_program_runs_on_the_oldest_python_of_the_distributions(name: str) -> None:
+    for file in program(name):
+        for node in ast.walk(ast.parse(file.text, feature_version=OLDEST)):
+            if isinstance(node, ast.ImportFrom):
+                later = LATER.get(node.module or "", set()) & {alias.name for alias in node.names}
+                assert not later, f"{file.path}: {later}"
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert node.attr not in LATER.get(node.value.id, set()), f"{file.path}: {node.value.id}.{node.attr}"

@@ -1,7 +1,6 @@
 """The files of nodes are kept in the repository, so that a commit shows every change of them."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import golden
@@ -12,11 +11,9 @@ MEANT = "if that is meant: script/docs"
 
 
 @pytest.mark.parametrize("inventory", golden.INVENTORIES)
-def test_an_inventory_renders_the_files_in_the_repository(
-    inventory: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(Path(__file__).parents[3])
-    rendered, kept = golden.shown(inventory, gpupool("render", f"inventory/{inventory}").out), golden.kept(inventory)
+def test_an_inventory_renders_the_files_in_the_repository(inventory: str, gpupool: Callable[..., Any]) -> None:
+    printed = gpupool("render", golden.INVENTORIES[inventory]).out
+    rendered, kept = golden.shown(inventory, printed), golden.kept(inventory)
     assert sorted(rendered) == sorted(kept), MEANT
     changed = [name for name in kept if rendered[name] != kept[name]]
     assert {name: rendered[name] for name in changed} == {name: kept[name] for name in changed}, MEANT

@@ -12,7 +12,7 @@ from gpupool.verify.run import Outcome
 NOBLE = (("box: {", "box: {distribution: noble, "), ("keys: homes", "keys: homes, compute_ssh: none"))
 
 
-def test_a_page_counts_results_by_distribution_and_roles(tmp_path: Path) -> None:
+def test_a_page_counts_results_by_distribution_and_roles_and_by_check(tmp_path: Path) -> None:
     cluster = load(inventories.copied(inventories.SMALL, tmp_path / "site", *NOBLE))
     outcomes = [
         Outcome("slurmctld answers", "ctl", True),
@@ -23,14 +23,16 @@ def test_a_page_counts_results_by_distribution_and_roles(tmp_path: Path) -> None
         Outcome("the checks themselves", "-", False, "gpu-1 broke them"),
     ]
     assert page(cluster, outcomes) == (
-        f"# gpupool {__version__} on machines, with Slurm 24.11\n"
+        f"# gpupool {__version__} on machines, with Slurm 24.11 (slurm.packages: distribution)\n"
         "\n"
         "| distribution | roles | nodes | passed | failed | not checked |\n"
         "|---|---|---|---|---|---|\n"
         "| Debian trixie | head, controller, database | 1 | 1 | 0 | 0 |\n"
         "| Ubuntu 24.04 | compute | 2 | 1 | 2 | 1 |\n"
         "\n"
-        "- Ubuntu 24.04: all daemons run: failed on 1 of the nodes\n"
-        "- Ubuntu 24.04: exports are mounted: failed on 1 of the nodes\n"
-        "- Ubuntu 24.04: exports are mounted: not checked on 1 of the nodes\n"
+        "| distribution | check | passed | failed | not checked |\n"
+        "|---|---|---|---|---|\n"
+        "| Debian trixie | slurmctld answers | 1 | 0 | 0 |\n"
+        "| Ubuntu 24.04 | all daemons run | 1 | 1 | 0 |\n"
+        "| Ubuntu 24.04 | exports are mounted | 0 | 1 | 1 |\n"
     )
