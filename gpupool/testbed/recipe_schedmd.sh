@@ -2,8 +2,8 @@
 # Makes packages with the names of SchedMD's (slurm-smd) from Debian's packages of Slurm, and an apt repository of them in
 # $folder, which apt knows afterwards. $revision: that of their version, 1 for 24.11.5-1. $conflicts: the packages that
 # cannot be beside slurm-smd. A package has the files, dependencies and scripts of SchedMD's debian/control and
-# debian/rules: no user, no rotation of logs, no profile of PAM, no alternatives. slurm-smd has no plugin for HDF5, IPMI, Kafka,
-# InfluxDB and Elasticsearch. Nothing is done if the repository has this revision.
+# debian/rules: no user, no rotation of logs, no profile of PAM, no alternatives. slurm-smd has no plugin for HDF5, IPMI,
+# Kafka, InfluxDB and Elasticsearch. Nothing is made if the repository has this revision.
 # shellcheck disable=SC2154 # the caller sets folder, revision and conflicts
 
 set -eu
@@ -23,7 +23,8 @@ origins() {
 # Prints the dependencies of the unpacked packages $@ on others than Slurm, with commas between.
 needs() {
   for one; do dpkg-deb -f "$one" Depends; done | tr ',' '\n' | sed 's/^ *//; s/ *$//' |
-    grep -vE '^((lib)?slurm|sackd|munge|ucf|adduser|systemd|lsb-base|init-system-helpers|debconf|$)' | sort -u | paste -sd , | sed 's/,/, /g'
+    grep -vE '^((lib)?slurm|sackd|munge|ucf|adduser|systemd|lsb-base|init-system-helpers|debconf|$)' | sort -u |
+    paste -sd , | sed 's/,/, /g'
 }
 
 # Writes the scripts of dh_installsystemd for the unit $1 into the folder $2.
@@ -57,12 +58,15 @@ EOF
   chmod 755 "$2/postinst" "$2/prerm" "$2/postrm"
 }
 
+# Downloads packages into the current folder. Lists in an image may be outdated: a mirror removes old packages.
+download() { apt-get download --quiet -o APT::Sandbox::User=root "$@" >/dev/null; }
+
 # Makes the package $1.
 make() {
   name=$1 tree=$work/$1 debs=$work/debs-$1
   mkdir -p "$tree/DEBIAN" "$debs"
   # shellcheck disable=SC2046 # names, with spaces between
-  (cd "$debs" && apt-get download --quiet -o APT::Sandbox::User=root $(origins "$name") >/dev/null)
+  (cd "$debs" && { download $(origins "$name") || { apt-get update --quiet && download $(origins "$name"); }; })
   for deb in "$debs"/*.deb; do dpkg-deb -x "$deb" "$tree"; done
   version=$(dpkg-deb -f "$deb" Version | sed 's/-[^-]*$//')-$revision
   (
@@ -71,12 +75,12 @@ make() {
       usr/share/pam-configs usr/share/man
     for program in usr/sbin/*-wlm; do [ ! -e "$program" ] || mv "$program" "${program%-wlm}"; done
   )
-  unit= conflict=$(origins "$name" | tail -n 1) depends="slurm-smd (= $version), munge"
+  unit='' conflict=$(origins "$name" | tail -n 1) depends="slurm-smd (= $version), munge"
   case $name in
   slurm-smd) depends=munge conflict=$(echo "$conflicts" | sed 's/ /, /g') ;;
   slurm-smd-client) depends="$depends, bash-completion" ;;
   slurm-smd-libpam-slurm-adopt) depends="slurm-smd (>= ${version%-*})" ;;
-  slurm-smd-sackd) unit=sackd conflict= ;;
+  slurm-smd-sackd) unit=sackd conflict='' ;;
   *) unit=${name#slurm-smd-} && mkdir -p "$tree/var/log/slurm" ;;
   esac
   more=$(needs "$debs"/*.deb)
