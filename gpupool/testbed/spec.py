@@ -113,9 +113,9 @@ class Spec:
 
 
 def only_in_images(box: Container) -> tuple[str, ...]:
-    """Return the packages that only an image brings: of other suites of Debian, as `NAME/SUITE`, and SchedMD's commands.
+    """Return the packages that only images have: of other suites of Debian, as `NAME/SUITE`, and SchedMD's commands.
 
-    With SchedMD's commands of Slurm, an image has a repository of all packages of SchedMD's.
+    An image with SchedMD's commands of Slurm also has a repository, from which apply installs the other packages.
     """
     made = schedmd().packages["slurm commands"]
     return tuple(package for package in box.packages if "/" in package or package in made)
