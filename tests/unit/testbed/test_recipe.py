@@ -32,7 +32,7 @@ def test_a_package_of_another_suite_has_a_separate_name() -> None:
 
 @pytest.mark.parametrize("layer", [recipe.layer, vm_recipe.layer], ids=["container", "virtual machine"])
 def test_schedmds_packages_are_made_in_the_image_before_they_are_installed(layer: Layer) -> None:
-    text = layer({"http_proxy": "http://proxy"}, ["munge", "slurm-smd-slurmd"])
+    text = layer({"http_proxy": "http://proxy.example.org"}, ["munge", "slurm-smd-slurmd"])
     places = [text.index(part) for part in ("export http_proxy", "folder=", "apt-get download", "packages='munge")]
     assert places == sorted(places)
     assert "slurm-wlm-basic-plugins" in text[places[1] : places[2]]
