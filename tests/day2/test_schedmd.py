@@ -10,7 +10,7 @@ from pace import until
 from gpupool.distributions.slurm import schedmd
 from tests.testbed.cluster import ROOT, SKYNET, Testbed, gpupool, up
 
-NETWORK = "10.224.0.0/16"
+NETWORK = "10.195.0.0/16"
 MADE = Path("gpupool") / "testbed" / "recipe_schedmd.sh"
 SLURM = '  version: "24.11"\n'
 PACKAGES = "dpkg-query -W -f='${Package} ${Version}\\n' 'slurm*' 'libslurm*' 'libpam-slurm*' sackd | grep ' .'"
