@@ -98,7 +98,7 @@ class Spec:
         return f"{self.id}-{name}"
 
     def bare(self) -> "Spec":
-        """Return the testbed without packages of nodes, except those that only images bring."""
+        """Return the testbed without packages of nodes, except packages that only images have."""
         return replace(self, containers=tuple(replace(box, packages=only_in_images(box)) for box in self.containers))
 
     @property
