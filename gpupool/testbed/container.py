@@ -5,7 +5,7 @@ import json
 
 from gpupool.compile.system.devices import MAJOR
 from gpupool.testbed import boot, docker
-from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, of_other_suites
+from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, only_in_images
 
 LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 
@@ -14,7 +14,7 @@ def shape(spec: Spec, box: Container) -> str:
     """Return a digest of the properties that cannot change in an existing container; apply installs most packages."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
     own = [*box.disks, box.nests, *(["switches"] if box.switches else []), *([box.devices] if box.devices else [])]
-    own += of_other_suites(box)  # only images have them: apply cannot install them
+    own += only_in_images(box)  # only images have them: apply cannot install them
     facts = [
         [spec.network, spec.suite, box.address, box.hostname, box.gpus, *own],
         sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),

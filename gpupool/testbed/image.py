@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpupool import cache
+from gpupool.distributions.slurm import schedmd
 from gpupool.errors import TestbedError
 from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.parallel import parallel
@@ -30,8 +31,8 @@ class Line:
     """Images of one kind: their name, and the shell texts that make the base image and the layers on it.
 
     `before` runs first and is not part of the name: it removes differences between plain Debian images. The base image
-    is made from plain Debian, or from the base image of the line `on`. An image with all packages of
-    `shared` and others is made from the image with `shared`, so that common packages are installed once. All other
+    is made from plain Debian, or from the base image of the line `on`. An image with all packages of one of the sets
+    `shared` and others is made from the image with that set, so that common packages are installed once. All other
     images are made from the base image.
     """
 
@@ -41,10 +42,12 @@ class Line:
     layer: Callable[[Mapping[str, str], Collection[str]], str]
     before: str = ""
     on: "Line | None" = None
-    shared: frozenset[str] = frozenset()
+    shared: tuple[frozenset[str], ...] = ()
 
 
-NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer, shared=frozenset({"munge", "slurm-client"}))
+#: Munge and Slurm's commands: the distribution's, or SchedMD's.
+_COMMANDS = (frozenset({"munge", "slurm-client"}), frozenset({"munge", *schedmd().packages["slurm commands"]}))
+NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer, shared=_COMMANDS)
 
 
 def base_tag(suite: str, line: Line = NODES) -> str:
@@ -64,7 +67,7 @@ def layer_tag(suite: str, packages: Collection[str], line: Line = NODES) -> str:
 
 def _below(packages: Collection[str], line: Line) -> frozenset[str]:
     """Return the packages of the image from which the image with these packages is made."""
-    return line.shared if line.shared < frozenset(packages) else frozenset()
+    return next((shared for shared in line.shared if shared < frozenset(packages)), frozenset())
 
 
 def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line = NODES) -> dict[frozenset[str], str]:
@@ -73,9 +76,9 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line 
     missing = [packages for packages, tag in tags.items() if not is_here(tag)]
     if missing:
         _ensure_base(suite, line, tell)
-        # The shared image is built before the others, so that no thread waits for a lock of another thread.
-        if any(_below(packages, line) for packages in missing):
-            _ensure_layer(suite, line.shared, line, tell)
+        # A shared image is built before the others, so that no thread waits for a lock of another thread.
+        for shared in sorted({_below(packages, line) for packages in missing} - {frozenset()}, key=sorted):
+            _ensure_layer(suite, shared, line, tell)
         # Larger images first: they take longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
         parallel(

@@ -63,8 +63,9 @@ def stand_in(
     pool = sum(node.all_gpu_count for node in nodes.values() if node.has("compute"))
     parameters = {**_recount(cluster), **cluster.slurm.parameters}
     quicker = {"controller_timeout": overlay.controller_timeout, "parameters": parameters}
-    # images are made of the distribution's packages, and a testbed reaches no repository of the site
-    slurm = cluster.slurm.of_packages().model_copy(update=quicker)
+    # a testbed reaches no repository of the site: images have the distribution's packages, or SchedMD's made from them
+    own = cluster.slurm if cluster.slurm.packages == "schedmd" else cluster.slurm.of_packages()
+    slurm = own.model_copy(update={**quicker, "repository": None})
     most = cluster.policies.nofile
     policies = cluster.policies.model_copy(update={"nofile": min(most, OPEN_FILES) if most else None})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from importlib import resources
 
+from gpupool.distributions.slurm import schedmd
 from gpupool.shell import shell_file, values
 
 # The packages of any Debian machine with SSH; roles install the others.
@@ -103,6 +104,11 @@ UNCONFIGURED_UNITS = (
 
 _INSTALL = shell_file(__package__, "recipe_install.sh")
 
+#: Makes SchedMD's packages of Slurm in an image, in a repository that apt knows there.
+_SCHEDMD = values(
+    folder="/usr/local/share/slurm-smd", revision="1", conflicts=" ".join(schedmd().conflicts)
+) + shell_file(__package__, "recipe_schedmd.sh")
+
 _OTHER_SUITE = shell_file(__package__, "recipe_other_suite.sh")
 
 _CHRONY = shell_file(__package__, "recipe_chrony.sh")
@@ -158,13 +164,17 @@ def mask(units: Iterable[str]) -> str:
 
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
-    """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is a package of another suite."""
+    """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is a package of another suite.
+
+    SchedMD's packages of Slurm are made from the suite's own first, as no distribution has them.
+    """
     lines = "".join(f"export {values(**{variable: value})}" for variable, value in sorted(exports.items()))
     names = sorted(packages)
     own = [name for name in names if "/" not in name]
     others = [name for name in names if "/" in name]
     more = values(others=" ".join(others)) + _OTHER_SUITE if others else ""
-    return lines + values(packages=" ".join(own)) + _INSTALL + more
+    made = _SCHEDMD if not set(schedmd().every).isdisjoint(own) else ""
+    return lines + made + values(packages=" ".join(own)) + _INSTALL + more
 
 
 def tidy() -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TestbedError
 from gpupool.testbed.overlay import moved
-from gpupool.testbed.spec import Spec, of_other_suites
+from gpupool.testbed.spec import Spec, only_in_images
 
 
 def with_joined(cluster: Cluster, spares: Collection[str]) -> Cluster:
@@ -33,7 +33,7 @@ def with_spares(spec: Spec, spares: Mapping[str, str], network: str) -> Spec:
             name=name,
             address=moved(address, network, spec.network),
             hostname=like.hostname.replace(like.name, name, 1),
-            packages=of_other_suites(like),
+            packages=only_in_images(like),
             roles=(),
         )
         for name, address in spares.items()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from gpupool.distributions.slurm import schedmd
 from gpupool.errors import TestbedError
 
 LABEL = "gpupool.testbed"
@@ -97,8 +98,8 @@ class Spec:
         return f"{self.id}-{name}"
 
     def bare(self) -> "Spec":
-        """Return the testbed without packages of nodes, except packages of other suites of Debian."""
-        return replace(self, containers=tuple(replace(box, packages=of_other_suites(box)) for box in self.containers))
+        """Return the testbed without packages of nodes, except packages that only images have."""
+        return replace(self, containers=tuple(replace(box, packages=only_in_images(box)) for box in self.containers))
 
     @property
     def machines(self) -> tuple[Container, ...]:
@@ -111,9 +112,13 @@ class Spec:
         return str(ipaddress.ip_network(self.network)[-2])
 
 
-def of_other_suites(box: Container) -> tuple[str, ...]:
-    """Return the packages of other suites of Debian, as `NAME/SUITE`."""
-    return tuple(package for package in box.packages if "/" in package)
+def only_in_images(box: Container) -> tuple[str, ...]:
+    """Return the packages that only images have: of other suites of Debian, as `NAME/SUITE`, and SchedMD's commands.
+
+    An image with SchedMD's commands of Slurm also has a repository, from which apply installs the other packages.
+    """
+    made = schedmd().packages["slurm commands"]
+    return tuple(package for package in box.packages if "/" in package or package in made)
 
 
 def _complaints(spec: Spec) -> list[str]:

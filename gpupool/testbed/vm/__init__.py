@@ -11,7 +11,7 @@ from pathlib import Path
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, keys, look
 from gpupool.testbed.container import LOG_OPTIONS
-from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, of_other_suites
+from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, only_in_images
 from gpupool.testbed.vm import boot as vm_boot
 from gpupool.testbed.vm.image import AT, DISKS, Images
 
@@ -43,7 +43,7 @@ def shape(spec: Spec, box: Container, folder: Path, public_key: str) -> str:
     known = keys.public_path(host_key(folder, box.name)).read_text()
     machine = asdict(box.machine) if box.machine else {}
     facts = [spec.network, spec.suite, box.address, box.hostname, machine, known, public_key]
-    facts += of_other_suites(box)
+    facts += only_in_images(box)
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 

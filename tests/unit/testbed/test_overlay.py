@@ -11,12 +11,14 @@ from inventories import INVENTORY, SMALL, changed, cluster_at
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.compile import files_of
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.singularity import fetched_for
 from gpupool.compile.system.spaces import homes_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
+from gpupool.testbed.spec import Spec
 
 FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
@@ -190,6 +192,28 @@ def test_singularity_comes_from_another_suite_on_request_of_the_testbed() -> Non
     assert not [name for name in boxes["ai-pilot"] if "/" in name]
     bare = {box.name: box.packages for box in spec_of(twin).bare().containers}
     assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node can download it"
+
+
+@pytest.mark.parametrize("packages", ["schedmd", "site", "distribution"])
+def test_a_testbed_has_schedmds_packages_if_the_inventory_has_and_never_the_sites(
+    skynet: Cluster, packages: str
+) -> None:
+    given = skynet.slurm.model_copy(update={"packages": packages, "repository": {"default": "site"}})
+    twin = stand_in(replace(skynet, slurm=given), cgroup="v2")
+    assert twin.slurm.packages == ("schedmd" if packages == "schedmd" else "distribution")
+    assert twin.slurm.repository is None
+    assert not files_of(twin, twin.nodes["a40-01"], "repositories")
+    boxes, bare = ({box.name: set(box.packages) for box in spec.containers} for spec in _full_and_bare(twin))
+    assert ("slurm-smd-slurmd" in boxes["a40-01"], "slurmd" in boxes["a40-01"]) == (
+        packages == "schedmd",
+        packages != "schedmd",
+    )
+    assert bare["a40-01"] == ({"slurm-smd", "slurm-smd-client"} if packages == "schedmd" else set()), "apt finds them"
+
+
+def _full_and_bare(twin: Cluster) -> tuple[Spec, Spec]:
+    spec = spec_of(twin)
+    return spec, spec.bare()
 
 
 def test_a_system_without_an_image_is_refused(tmp_path: Path) -> None:

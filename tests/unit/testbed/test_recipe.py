@@ -1,9 +1,15 @@
 """Images of nodes: packages of the same suite, and single packages of another."""
 
 import subprocess
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+import pytest
+
 from gpupool.testbed import recipe
+from gpupool.testbed.vm import recipe as vm_recipe
+
+Layer = Callable[[Mapping[str, str], Collection[str]], str]
 
 #: Records its arguments; a download is a file.
 APT = """#!/bin/sh
@@ -22,6 +28,16 @@ def test_a_package_of_another_suite_has_a_separate_name() -> None:
     assert "packages=uidmap\n" in text
     assert "others=apptainer/sid\n" in text
     assert "others=" not in recipe.layer({}, ["uidmap"])
+
+
+@pytest.mark.parametrize("layer", [recipe.layer, vm_recipe.layer], ids=["container", "virtual machine"])
+def test_schedmds_packages_are_made_in_the_image_before_they_are_installed(layer: Layer) -> None:
+    text = layer({"http_proxy": "http://proxy.example.org"}, ["munge", "slurm-smd-slurmd"])
+    places = [text.index(part) for part in ("export http_proxy", "folder=", "apt-get download", "packages='munge")]
+    assert places == sorted(places)
+    assert "slurm-wlm-basic-plugins" in text[places[1] : places[2]]
+    for own in (["munge", "slurmd"], ["munge"]):
+        assert "slurm-smd" not in layer({}, own)
 
 
 def test_a_package_of_another_suite_is_downloaded_and_installed_from_its_file(tmp_path: Path) -> None:
