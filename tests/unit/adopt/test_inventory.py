@@ -219,6 +219,13 @@ PartitionName=q Nodes=a PriorityJobFactor=7 DefMemPerCPU=50
     assert result.differences == []
 
 
+@pytest.mark.parametrize("spool", ["/srv/slurm/spool", "/var/spool/slurmd.%n"])
+def test_slurmd_keeps_its_folder_because_it_finds_running_jobs_there(spool: str, tmp_path: Path) -> None:
+    result = of(tmp_path, CLUSTER + f"SlurmdSpoolDir={spool}\n")
+    assert fates(result)[f"SlurmdSpoolDir={spool}"] == "taken: slurm.spool"
+    assert [one for one in result.differences or () if one.key == "SlurmdSpoolDir"] == []
+
+
 def test_what_does_not_differ_is_not_left(tmp_path: Path) -> None:
     result = of(tmp_path, "NodeName=a\nPriorityWeightAge=5\nSchedulerType=sched/backfill\n")
     site: dict[str, Any] = data(result, "slurm.yml")
