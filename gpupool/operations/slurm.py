@@ -5,9 +5,9 @@ pending jobs), if their node is removed, or if its CPUs, cores or GPUs change. s
 and counts them over all sockets (valid_job_resources() in job_resources.c), so other sockets with as many cores are no
 such change. Jobs go on if a node only leaves their partition, a time limit gets shorter, a partition no longer allows
 their account or QoS, or memory, features or SelectTypeParameters change. New steps of a running job fail if a private
-/tmp is switched on or off (job_container.conf(5)). If SlurmdSpoolDir changes, slurmd finds no running step: scancel and time
-limits end its job in Slurm alone, its processes run on, and the next job gets the same GPUs (seen on 24.11). `gpupool.operations.trial` tests the files with slurmctld itself,
-just before they are put.
+/tmp is switched on or off (job_container.conf(5)). If SlurmdSpoolDir changes, slurmd finds no running step: scancel
+and time limits end its job in Slurm alone, its processes run on, and the next job gets the same GPUs (seen on 24.11).
+`gpupool.operations.trial` tests the files with slurmctld itself, just before they are put.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,8 +41,8 @@ def refuse_job_loss(
     each host that gets them. slurmctld is not asked if it already runs with these files (so a partition that an admin
     created by hand is kept), and nothing is refused if no slurmctld answers.
 
-    `idle` are paths, wanted or not, whose contents may only change while no job runs, and `spool` is the SlurmdSpoolDir of
-    the files, which may not change either.
+    `idle` are paths, wanted or not, whose contents may only change while no job runs, and `spool` is the SlurmdSpoolDir
+    of the files, which may not change either.
     """
     paths = [file.path for file in files]
     unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
@@ -83,8 +83,8 @@ def refuse_other_spool(node: str, spool: str) -> None:
         diffs.costs("jobs", {"jobs": Effect.drain(jobs)})
         raise Refused(
             f"slurmd would no longer find {counted(len(jobs), 'job')}, and their processes would outlive them: "
-            f"{shortened(jobs)}: their steps are in {', '.join(lost)}, not in {spool}. Set slurm.spool to that directory, "
-            f"or `scontrol update nodename={node} reason=spool state=drain` and wait for these jobs"
+            f"{shortened(jobs)}: their steps are in {', '.join(lost)}, not in {spool}. Set slurm.spool to that "
+            f"directory, or `scontrol update nodename={node} reason=spool state=drain` and wait for these jobs"
         )
     this_host().noop("slurmd finds the steps of all jobs on this node")
 

@@ -128,8 +128,8 @@ class Slurm(SourcedEntry):
     )
     spool: NodePath = Field(
         "/var/spool/slurmd",
-        description="Directory in which slurmd finds the jobs of its node (SlurmdSpoolDir), with %n for the node's name; "
-        "it can only change while no job runs.",
+        description="Directory in which slurmd finds the jobs of its node (SlurmdSpoolDir), with %n for the node's "
+        "name; it can only change while no job runs.",
     )
     memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
         "3%", description="Share of the nominal memory that firmware and kernel use; RealMemory does not include it."

@@ -10,7 +10,7 @@ PROGRAMS = "/etc/slurm/gpupool"
 
 
 def spool(cluster: Cluster, node: Node) -> str:
-    """Return the directory in which slurmd finds the jobs of a node; slurm.conf(5): %n is its name, %h its host name."""
+    """Return the directory in which slurmd finds the jobs of a node; slurm.conf(5) explains %n and %h."""
     return cluster.slurm.spool.replace("%n", node.slurm_name).replace("%h", node.name)
 
 
