@@ -9,7 +9,14 @@ import real_shell
 
 from gpupool.facts.step_sockets import StepSockets
 
-_LISTEN = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); input()"
+_LISTEN = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print(flush=True)
+input()
+"""
 _NAME = "gpu-1_00017.4294967291"
 
 
@@ -22,9 +29,11 @@ def test_steps_are_roots_listening_sockets_and_a_user_cannot_invent_one() -> Non
         users.chmod(0o777)
         step.bind(str(spool / _NAME))
         step.listen()
-        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", _LISTEN, str(users / _NAME)]
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        user += ["python3", "-c", _LISTEN, str(users / _NAME)]
         with subprocess.Popen(user, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            assert process.stdin and process.stdout
+            assert process.stdin
+            assert process.stdout
             assert process.stdout.readline() == b"\n"
             found = real_shell.fact_here(StepSockets)
             process.stdin.close()

@@ -92,6 +92,7 @@ Left = Literal[
     "memory",
     "gpus",
     "preemption",
+    "limits",
     "place",
 ]
 
