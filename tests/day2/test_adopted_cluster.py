@@ -79,7 +79,7 @@ RUNS = (
     "var/lib/mysql srv/slurm/state srv/slurm/log srv/slurm/spool var/lib/systemd var/lib/munge var/log etc/ld.so.cache"
 )
 TREE = r"""cd /; {{ find etc srv usr opt root home var -xdev \( {left} \) -prune -o -type d -printf '%p %u:%g %m\n' \
-  -o -printf '%p %y %u:%g %m %T@ %s %l\n'; systemctl list-unit-files --no-legend
+  -o -printf '%p %y %u:%g %m %T@ %s %l\n'; systemctl list-unit-files --no-legend | grep -v ' transient '
   systemctl list-units --no-legend --plain --state=active --type=service,socket,timer | sed 's/ .*//' |
   grep -v 'session\|user'
   dpkg-query -W; getent passwd; getent group; hostname; }} | sort"""
