@@ -91,7 +91,7 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
         "Weight=5": "taken: hardware.c.weight",
         "State=DOWN": "not taken: a state, not configuration",
         "SlurmctldPort=7000": "kept: slurm.parameters",
-        "QOS=fast": "kept: partitions.parameters",
+        "QOS=fast": "kept: partitions.quick.parameters",
         "PartitionName=old": "not taken: a partition of no nodes",
         "LLN=YES": "kept: partitions.quick.parameters",
     }.items():
