@@ -5,6 +5,7 @@ from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import SLURM_CONF, compute_node, compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.jobs import TMP_CONF
+from gpupool.compile.slurm.names import spool
 from gpupool.distributions.slurm import programs
 from gpupool.operations import files, other_hosts, remains, slurm, slurm_user, slurm_version, trial
 from gpupool.roles import follows_controller, is_controller, where
@@ -91,7 +92,19 @@ def refuse_to_end_jobs(cluster: Cluster, node: Node) -> None:
         partitions=list(cluster.partitions),
         nodes=compute_nodes(cluster),
         idle=[cluster.slurm.file(TMP_CONF)],
+        spool=cluster.slurm.spool,
     )
+
+
+def runs_jobs(cluster: Cluster, node: Node) -> bool:
+    """On compute nodes."""
+    return node.has("compute")
+
+
+@where(runs_jobs, "compute")
+def refuse_to_lose_steps(cluster: Cluster, node: Node) -> None:
+    """Refuse a slurmd that would not find the steps of running jobs, before any change."""
+    slurm.refuse_other_spool(name="Steps of jobs", node=node.slurm_name, spool=spool(cluster, node))
 
 
 def changes_alone(cluster: Cluster, node: Node) -> bool:

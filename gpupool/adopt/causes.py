@@ -27,7 +27,6 @@ _BY_NODE = {
 }
 _BY_PARTITION = {
     **left("partition"),
-    "qos": "partition QOS",
     "preemptmode": "preemption",
     "gracetime": "preemption",
     "oversubscribe": "preemption",
@@ -53,7 +52,7 @@ WHY = {
     "memory": "the language has one default and one maximum for all partitions",
     "names": "names are host names",
     "preemption": "the language has tiers that requeue or cancel",
-    "partition QOS": "a partition's limits are in the inventory; its QoS is named after it",
+    "limits": "a partition's limits are in the inventory; its QoS is named after it",
     "prices": "the language has prices of CPUs, memory and GPUs",
     "state": "a state is no configuration: slurmctld keeps it",
     "removed by Slurm": "this release of Slurm does not have the key or the value",

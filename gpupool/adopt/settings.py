@@ -172,6 +172,7 @@ def _enforced(text: str) -> str:
 
 _WORDS: dict[str, tuple[Path, Callable[[str], Any]]] = {
     "statesavelocation": (("slurm", "state"), str),
+    "slurmdspooldir": (("slurm", "spool"), str),
     "slurmctldtimeout": (("slurm", "controller_timeout"), in_seconds),
     "privatedata": (("scheduler", "private_data"), _private),
     "enforcepartlimits": (("scheduler", "enforce_limits"), _enforced),

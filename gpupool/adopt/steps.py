@@ -39,7 +39,7 @@ class Change:
 class Step:
     """A group of `slurm.left` that the site could leave to gpupool.
 
-    `dropped` are the keys of `parameters` that have to go with the group, `refused` what `check` says even then.
+    `dropped` are the keys that have to go with the group, `refused` what `check` says even then.
     """
 
     group: str
@@ -82,7 +82,11 @@ def steps(inventory: Path) -> tuple[Cluster, list[Step]]:
 def _step(group: str, data: Mapping[str, Any], place: Path, now: Mapping[str, str], release: str) -> Step:
     without = copy.deepcopy(dict(data))
     without["slurm"]["left"] = [other for other in without["slurm"]["left"] if other != group]
+    freed = []
+    if group == "cgroups" and without.get("gpu", {}).pop("constrain_devices", True) is False:
+        freed = ["gpu.constrain_devices"]  # a job without it opens the GPUs of others
     loaded, dropped = _accepted(without, place)
+    dropped = [*freed, *dropped]
     if loaded.cluster is None:
         return Step(group, (), tuple(dropped), tuple(loaded.errors))
     then = _texts(loaded.cluster)

@@ -44,9 +44,10 @@ class NodeShape(Shown):
 
 @dataclass(frozen=True)
 class QueueState(Shown):
-    """`answers`: a slurmctld answered; without one, everything else is empty."""
+    """`answers`: a slurmctld answered; without one, everything else is empty. `spool` is its SlurmdSpoolDir."""
 
     answers: bool = False
+    spool: str = ""
     partitions: tuple[str, ...] = ()
     nodes: dict[str, NodeShape] = field(default_factory=dict)
     jobs: tuple[Job, ...] = ()
@@ -68,6 +69,7 @@ class Queue(Fact[QueueState]):
         partition, node, job = ("\n".join(shown[kind]) for kind in "PNJ")
         return QueueState(
             answers="answers" in lines,
+            spool="".join(shown.get("S", [])),
             partitions=tuple(partitions.read(partition)),
             nodes={name: _shape(shown) for name, shown in nodes.read(node).items()},
             jobs=tuple(map(_job, jobs.read(job, _COLUMNS))),

@@ -77,7 +77,9 @@ class Unit(Fact[UnitState]):
     """One unit and the files it reads, in one command."""
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
-        """Ask for the unit, its stamp and its files."""
+        """Ask for the unit, its stamp and its files; ValueError if the name of the unit has no type."""
+        if "." not in unit:
+            raise ValueError(f"{unit}: write the whole name of the unit; its stamp has that name")
         return ask(_LOOK, STAMPS, unit, "--", *paths, joint=_JOINT)
 
     def read(self, lines: list[str]) -> UnitState:

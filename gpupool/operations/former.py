@@ -4,6 +4,8 @@ Each operation compares with what was kept, so a run that was killed at any poin
 `forgotten` is last, and only then the kept files and the record are removed.
 """
 
+from dataclasses import replace
+
 from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.former import ACCOUNTS, BEFORE, Former, FormerFile, FormerUnit
 from gpupool.facts.record import RECORD, Entry, Unwanted
@@ -39,7 +41,10 @@ def restored(read_first: list[str]) -> Commands:
     _remove([entry for entry in _added(state.files) if entry.path in read_first], work)
     if state.packages:
         more = f" and {len(state.packages) - _SHOWN} more" if len(state.packages) > _SHOWN else ""
-        diffs.note(f"packages that were not there before stay: {', '.join(state.packages[:_SHOWN])}{more}")
+        diffs.note(
+            f"packages that were not there before stay: {', '.join(state.packages[:_SHOWN])}{more}. If nothing else of "
+            f"yours needs them: apt-get remove --simulate {' '.join(state.packages)}"
+        )
     yield from work.carry_out("the site's files: as before", _PRELUDE)
 
 
@@ -87,8 +92,9 @@ def host_name() -> Commands:
 @operation
 def reread(unit: str) -> Commands:
     """Restart a daemon that runs with files that gpupool gave it; jobs survive the restart of Slurm's daemons."""
-    state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=[])
-    yield from bring_up(named(unit, None, list(state.stamp_sums)), start=False)
+    wanted = named(unit, None)
+    state = look(Unit, f"the state of {wanted.unit} from systemd", unit=wanted.unit, paths=[])
+    yield from bring_up(replace(wanted, restart_if=list(state.stamp_sums)), start=False)
 
 
 @operation

@@ -20,6 +20,7 @@ give_rights() { # path UID:GID MODE
   chown -- "$2" "$1"; chmod -- "$3" "$1"
 }
 forget_all() { # record, stamps, dump of the accounting: last, when everything is as before
-  [ ! -s "$before/accounting.cfg" ] || mv -fT -- "$before/accounting.cfg" "$3"
+  # sacctmgr gives its dump to all users
+  [ ! -s "$before/accounting.cfg" ] || { chmod 600 -- "$before/accounting.cfg"; mv -fT -- "$before/accounting.cfg" "$3"; }
   rm -rf -- "$before" "$2"; rm -f -- "$1"; sync -- "${1%/*}"
 }

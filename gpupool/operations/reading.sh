@@ -18,6 +18,10 @@ keep() { # path...: keep their current contents, readable by root alone
     else rm -f -- "$copy"; fi
   done
 }
+note_unit() { # unit: `gpupool adopt --back` gives it its former state
+  before=${stamps%/*}/before
+  [ ! -f "$before/state" ] || grep -qsxF -- "$1" "$before/units" || printf '%s\n' "$1" >> "$before/units"
+}
 process_of() { # unit: its InvocationID, and the start of its main process, if it has one
   systemctl show --timestamp=us+utc -p InvocationID,ExecMainStartTimestamp -- "$1" | awk '
     { key = $0; sub(/=.*/, "", key); sub(/^[^=]*=/, ""); value[key] = $0 }

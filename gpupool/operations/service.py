@@ -233,9 +233,10 @@ def at_boot(units: list[str]) -> Commands:
     work = Work(Kind.SERVICE)
     for unit in late:
         work.differs(unit, _AT_BOOT, act="enable")
+        work.run("note_unit", unit)
     # in one command: each makes systemd reload all units
     work.run("systemctl", "--quiet", "enable", "--", *late)
-    yield from work.carry_out(f"{', '.join(units)}: start at boot")
+    yield from work.carry_out(f"{', '.join(units)}: start at boot", KEEPING)
 
 
 def stale(state: UnitState, coming: Mapping[str, str], reloads: Collection[str] = ()) -> dict[str, Unread]:

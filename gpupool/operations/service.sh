@@ -20,9 +20,7 @@ down() { # like `say`, for a unit that does not run
   reason="unit-down $unit"; say "$@"
 }
 began=$(date +%s)
-# `gpupool adopt --back` gives these units their former state
-before=${stamps%/*}/before
-[ ! -f "$before/state" ] || grep -qsxF -- "$unit" "$before/units" || printf '%s\n' "$unit" >> "$before/units"
+note_unit "$unit"
 stays() { # whether the unit is active for a second; each look takes longer on a slow machine, as the daemon's start does
   for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; systemctl is-active --quiet -- "$unit" || return 1; done
 }

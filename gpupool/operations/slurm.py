@@ -5,8 +5,9 @@ pending jobs), if their node is removed, or if its CPUs, cores or GPUs change. s
 and counts them over all sockets (valid_job_resources() in job_resources.c), so other sockets with as many cores are no
 such change. Jobs go on if a node only leaves their partition, a time limit gets shorter, a partition no longer allows
 their account or QoS, or memory, features or SelectTypeParameters change. New steps of a running job fail if a private
-/tmp is switched on or off (job_container.conf(5)). `gpupool.operations.trial` tests the files with slurmctld itself,
-just before they are put.
+/tmp is switched on or off (job_container.conf(5)). If SlurmdSpoolDir changes, slurmd finds no running step: scancel
+and time limits end its job in Slurm alone, its processes run on, and the next job gets the same GPUs (seen on 24.11).
+`gpupool.operations.trial` tests the files with slurmctld itself, just before they are put.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,12 +18,14 @@ from gpupool.effect import Effect
 from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
+from gpupool.facts.step_sockets import StepSockets
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, run_state, this_host
 from gpupool.operations.files import sha256_of
 from gpupool.operations.frame import Refused, look, operation
 from gpupool.operations.service import stale
 from gpupool.wanted import File, SlurmNode
+from gpupool.wording import counted, shortened
 
 _SHOWN = 3  # jobs of each partition or node that a message lists
 _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would end jobs
@@ -30,7 +33,7 @@ _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would end jobs
 
 @operation
 def refuse_job_loss(
-    files: list[File], partitions: list[str], nodes: list[SlurmNode], idle: list[str] | None = None
+    files: list[File], partitions: list[str], nodes: list[SlurmNode], idle: list[str] | None = None, spool: str = ""
 ) -> None:
     """Fail if running or pending jobs need partitions or nodes that slurm.conf removes or changes.
 
@@ -38,7 +41,8 @@ def refuse_job_loss(
     each host that gets them. slurmctld is not asked if it already runs with these files (so a partition that an admin
     created by hand is kept), and nothing is refused if no slurmctld answers.
 
-    `idle` are paths, wanted or not, whose contents may only change while no job runs.
+    `idle` are paths, wanted or not, whose contents may only change while no job runs, and `spool` is the SlurmdSpoolDir
+    of the files, which may not change either.
     """
     paths = [file.path for file in files]
     unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
@@ -47,7 +51,10 @@ def refuse_job_loss(
         return
     state = look(Queue, "the jobs from slurmctld")
     losses = list(_losses(state, partitions, {node.name: _shape(node) for node in nodes}))
-    if idle and (running := [job for job in state.jobs if job.running]):
+    running = [job for job in state.jobs if job.running]
+    if running and spool and state.spool not in ("", spool):
+        losses.append((f"SlurmdSpoolDir changes from {state.spool} to {spool}", running, "nodename=ALL reason=spool"))
+    if idle and running:
         sums = {file.path: sha256_of(file.text) for file in files}
         losses += [(f"{path} changes", running, "nodename=ALL reason=tmp") for path in _changed(idle, sums)]
     if losses:
@@ -64,6 +71,22 @@ def refuse_job_loss(
     this_host().noop(
         "no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to protect"
     )
+
+
+@operation
+def refuse_other_spool(node: str, spool: str) -> None:
+    """Refuse a node with steps that a slurmd with the SlurmdSpoolDir `spool` would not find; `node` is its NodeName."""
+    found = look(StepSockets, "the steps of jobs on this node")
+    lost = {directory: jobs for directory, jobs in found.items() if directory != spool.rstrip("/")}
+    if lost:
+        jobs = sorted({job for of in lost.values() for job in of}, key=lambda job: (len(job), job))
+        diffs.costs("jobs", {"jobs": Effect.drain(jobs)})
+        raise Refused(
+            f"slurmd would no longer find {counted(len(jobs), 'job')}, and their processes would outlive them: "
+            f"{shortened(jobs)}: their steps are in {', '.join(lost)}, not in {spool}. Set slurm.spool to that "
+            f"directory, or `scontrol update nodename={node} reason=spool state=drain` and wait for these jobs"
+        )
+    this_host().noop("slurmd finds the steps of all jobs on this node")
 
 
 @operation

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.conf import has_files
-from gpupool.compile.slurm.names import SPOOL
+from gpupool.compile.slurm.names import spool
 from gpupool.compile.units import timed, units
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.remote.nodes import Nodes
@@ -133,14 +133,14 @@ def _folder(cluster: Cluster, node: Node) -> str:
         return ""
     if has_files(cluster, node):
         return cluster.slurm.file("").rstrip("/")
-    return f"{SPOOL}/conf-cache" if node.has("compute") else _SACKD_FILES
+    return f"{spool(cluster, node)}/conf-cache" if node.has("compute") else _SACKD_FILES
 
 
 def _written(cluster: Cluster, node: Node) -> list[str]:
     """Return the directories of local file systems that daemons of a node write to."""
     paths = ["/", "/tmp", "/var", "/var/log", "/var/lib/gpupool"]
     if node.has("compute"):
-        paths.append(SPOOL)
+        paths.append(spool(cluster, node))
     if node.has("controller", "backup-controller"):
         paths.append(cluster.slurm.state)
     return [*paths, "/var/lib/mysql"] if node.has("database") else paths

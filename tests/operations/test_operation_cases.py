@@ -23,7 +23,7 @@ from gpupool import operations
 from gpupool.change import Change
 from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
-from gpupool.operations import daemon_trials, diffs, files, service, upcoming
+from gpupool.operations import daemon_trials, diffs, files, reading, service, upcoming
 from gpupool.operations.files import unwanted
 from gpupool.wanted import Mount, Pool, Roster, Vdev
 
@@ -50,6 +50,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
         files._PRELUDE,
         unwanted.RECORDING,
         service._PRELUDE,
+        reading.KEEPING,
     ):  # some operations put files, or start a unit, as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")
     return command, stdin

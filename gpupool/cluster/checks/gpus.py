@@ -66,6 +66,13 @@ def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "gpu_memory", gpu), f"{entry.name} has no {gpu}", "remove it")
 
 
+def ensure_jobs_open_only_their_gpus(site: Site) -> Iterator[Complaint]:
+    """Where labs have caps, a job cannot use GPUs that Slurm has given to others."""
+    if not site.inventory.gpu.constrain_devices and site.accounts_of_kind("lab"):
+        message = "a job can open all GPUs of its node, and a user gets past the cap of a lab"
+        yield Complaint(("gpu", "constrain_devices"), message, "remove it", "warning")
+
+
 def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
     """The site's own gres are plain counts: Slurm has no plugin for them."""
     entries = site.inventory.nodes

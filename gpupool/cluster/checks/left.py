@@ -64,3 +64,4 @@ def _words(inventory: Inventory) -> Iterator[tuple[str, Path, object]]:
         yield "preemption", ("qos", name, "preemptable"), qos.preemptable
     for index, partition in enumerate(inventory.partitions):
         yield "preemption", ("partitions", index, "preemptable"), partition.preemptable
+        yield "limits", ("partitions", index, "limits"), partition.model_fields_set & {"limits"}

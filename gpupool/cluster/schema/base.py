@@ -84,6 +84,14 @@ Domain = Annotated[
     ),
 ]
 AbsolutePath = Annotated[str, spelt(r"^/[^\s]*$", "a path begins with / and has no spaces"), AfterValidator(one_line)]
+#: A directory below another; Slurm replaces %n by the name of a node, and %h by its host name.
+NodePath = Annotated[
+    str,
+    spelt(
+        r"^(/([A-Za-z0-9_+]|%[nh])([A-Za-z0-9_.+-]|%[nh])*){2,}$",
+        "a directory such as /var/spool/slurmd, with letters, digits, _ . + - and %n or %h",
+    ),
+]
 # systemd, a shell and slurm.conf read these characters literally
 PlainPath = Annotated[
     str, spelt(r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$", "a path begins with / and has letters, digits and _ . + - here")

@@ -11,6 +11,7 @@ from gpupool.cluster.schema.base import (
     Entry,
     Flag,
     Name,
+    NodePath,
     NumberByType,
     PlainPath,
     SacctField,
@@ -91,6 +92,7 @@ Left = Literal[
     "memory",
     "gpus",
     "preemption",
+    "limits",
     "place",
 ]
 
@@ -124,6 +126,11 @@ class Slurm(SourcedEntry):
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",
         description="State directory of slurmctld; with several controllers, on a mount they share.",
+    )
+    spool: NodePath = Field(
+        "/var/spool/slurmd",
+        description="Directory in which slurmd finds the jobs of its node (SlurmdSpoolDir), with %n for the node's "
+        "name; it can only change while no job runs.",
     )
     memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
         "3%", description="Share of the nominal memory that firmware and kernel use; RealMemory does not include it."

@@ -11,7 +11,7 @@ from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, cgroup_conf, closed, gres_conf
 from gpupool.compile.slurm.hardware import cores, cpu_words, disk_path, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
-from gpupool.compile.slurm.names import PROGRAMS, SPOOL
+from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
@@ -65,7 +65,6 @@ def slurm_conf(cluster: Cluster) -> str:
     text = fill(
         "slurm.conf",
         cluster=cluster,
-        spool=SPOOL,
         controllers=cluster.controllers,
         database=cluster.database,
         gres=_gres(cluster),

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
-from gpupool.compile.slurm.names import PROGRAMS, SPOOL
+from gpupool.compile.slurm.names import PROGRAMS, spool
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
 from gpupool.unix import APPLY_LOCK, UNITS
@@ -66,7 +66,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
             fill("elastic.service", cluster=cluster, home=HOME, settings=SETTINGS, folder=folder(cluster)),
         )
     if node.elastic:
-        conf = f"{SPOOL}/conf-cache/slurm.conf"
+        conf = f"{spool(cluster, node)}/conf-cache/slurm.conf"
         values = {"node": node.slurm_name, "conf": conf, "stamp": STAMP, "stale": STALE, "lock": APPLY_LOCK}
         yield File(CHECK, fill("elastic-check", cluster=cluster, **values), mode="0755")
         yield File(CHECK_DROP_IN, fill("slurmd-elastic.conf", cluster=cluster, check=CHECK))

@@ -1,13 +1,17 @@
 """Names and paths in Slurm's files."""
 
-from gpupool.cluster.model import Cluster
+from gpupool.cluster.model import Cluster, Node
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
 #: The ports of slurmctld, slurmd and slurmdbd.
 SLURM_PORTS = (SLURMCTLD_PORT, 6818, 6819)
 # Programs that slurmd runs; nothing below /etc/slurm is removed before slurmctld has accepted a slurm.conf without it.
 PROGRAMS = "/etc/slurm/gpupool"
-SPOOL = "/var/spool/slurmd"  # slurmd keeps the directories of running jobs here
+
+
+def spool(cluster: Cluster, node: Node) -> str:
+    """Return the directory in which slurmd finds the jobs of a node; slurm.conf(5) explains %n and %h."""
+    return cluster.slurm.spool.replace("%n", node.slurm_name).replace("%h", node.name)
 
 
 def servers(cluster: Cluster) -> list[str]:

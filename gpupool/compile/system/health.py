@@ -7,7 +7,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.health import PROGRAM, wanted
-from gpupool.compile.slurm.names import SPOOL
+from gpupool.compile.slurm.names import spool
 from gpupool.compile.system.driver import CHECK
 from gpupool.compile.system.storage import used_for
 from gpupool.compile.template import fill
@@ -44,7 +44,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
     if health and "disk" in checks:
         environment = cluster.environment
         own = [environment.private_tmp, environment.job_directory.path if environment.job_directory else None]
-        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *filter(None, own)], "mib": health.disk_free}
+        data["disk"] = {"paths": ["/", spool(cluster, node), "/tmp", *filter(None, own)], "mib": health.disk_free}
     # A container has the clock of its host.
     if "clock" in checks and not cluster.drivers.contained(node.name):
         data["clock"] = True

@@ -7,7 +7,7 @@ from hashlib import sha256
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
-from gpupool.compile.slurm.names import SPOOL, servers
+from gpupool.compile.slurm.names import servers
 from gpupool.compile.system.daemons import before_slurm, drop_in
 from gpupool.compile.template import fill
 from gpupool.slurm.keys.effects import at_start
@@ -73,7 +73,7 @@ def _at_start(cluster: Cluster) -> Iterator[str]:
 
 def slurmd_folders(cluster: Cluster) -> str:
     """Return the drop-in of tmpfiles.d that removes leftovers of jobs at boot, after a crash."""
-    return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
+    return fill("slurmd-folders.conf", cluster=cluster, spool=cluster.slurm.spool.replace("%n", "*").replace("%h", "*"))
 
 
 def _always_the_same(key: str) -> bool:

@@ -8,7 +8,7 @@ from importlib import resources
 from gpupool.slurm.releases import within
 
 #: Groups of `slurm.left` without which a job gets past the cap of a lab; the arbiter and its guard count on them, too.
-NEEDED_BY_CAPS = frozenset(("cgroups", "enforce", "submit", "order", "select", "gpus", "preemption"))
+NEEDED_BY_CAPS = frozenset(("cgroups", "enforce", "submit", "order", "select", "gpus", "preemption", "limits"))
 
 
 @dataclass(frozen=True)

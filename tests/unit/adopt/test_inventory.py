@@ -74,9 +74,10 @@ def test_check_accepts_the_inventory_and_nodes_are_folded(tmp_path: Path) -> Non
 
 
 def test_partitions_are_words_where_the_language_has_them_and_parameters_elsewhere(tmp_path: Path) -> None:
+    kept = {"LLN": "YES", "QOS": "fast"}
     assert data(of(tmp_path), "partitions.yml")["partitions"] == [
         {"name": "all", "nodes": "@compute", "max_time": "2d", "allow_accounts": ["bio", "chem"]},
-        {"name": "quick", "nodes": "g[1-3]", "max_time": "1h", "max_nodes": 2, "parameters": {"LLN": "YES"}},
+        {"name": "quick", "nodes": "g[1-3]", "max_time": "1h", "max_nodes": 2, "parameters": kept},
     ]
 
 
@@ -90,7 +91,7 @@ def test_each_fact_has_a_fate_and_a_reason(tmp_path: Path) -> None:
         "Weight=5": "taken: hardware.c.weight",
         "State=DOWN": "not taken: a state, not configuration",
         "SlurmctldPort=7000": "kept: slurm.parameters",
-        "QOS=fast": "not taken: QOS",
+        "QOS=fast": "kept: partitions.quick.parameters",
         "PartitionName=old": "not taken: a partition of no nodes",
         "LLN=YES": "kept: partitions.quick.parameters",
     }.items():
@@ -144,7 +145,6 @@ def test_the_differences_have_their_lines_values_and_causes(tmp_path: Path) -> N
     found = {str(one): one.cause for one in of(tmp_path).differences or []}
     expected = {
         "slurm.conf:14: NodeName of node c+1: c+1, would be c-1": "names",
-        "slurm.conf:16: QOS of partition quick: fast, would be not set": "partition QOS",
         "slurm.conf:14: State of node c+1: down, would be unknown": "state",
     }
     assert expected.items() <= found.items()
@@ -217,6 +217,13 @@ PartitionName=q Nodes=a PriorityJobFactor=7 DefMemPerCPU=50
     assert q["parameters"] == {"PriorityJobFactor": 7, "DefMemPerCPU": 50}  # type: ignore[has-type]
     assert slurm["state"] == "/var/spool"  # Slurm's default
     assert result.differences == []
+
+
+@pytest.mark.parametrize("spool", ["/srv/slurm/spool", "/var/spool/slurmd.%n"])
+def test_slurmd_keeps_its_folder_because_it_finds_running_jobs_there(spool: str, tmp_path: Path) -> None:
+    result = of(tmp_path, CLUSTER + f"SlurmdSpoolDir={spool}\n")
+    assert fates(result)[f"SlurmdSpoolDir={spool}"] == "taken: slurm.spool"
+    assert [one for one in result.differences or () if one.key == "SlurmdSpoolDir"] == []
 
 
 def test_what_does_not_differ_is_not_left(tmp_path: Path) -> None:

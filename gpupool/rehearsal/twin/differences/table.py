@@ -102,7 +102,7 @@ def _hosts(place: Place) -> tuple[Difference, ...]:
 def _paths() -> tuple[Difference, ...]:
     own = "slurmds share a machine: each has its own"
     return (
-        Difference(_SLURM, "SlurmdSpoolDir", "one", "…/%n", own, lambda value, _: f"{value}/%n", needed=True),
+        Difference(_SLURM, "SlurmdSpoolDir", "one", "…/%n", own, lambda *_: "/var/spool/slurmd/%n", needed=True),
         Difference(
             _SLURM, "SlurmdLogFile", "one", "…-%n.log", own, lambda value, _: _of_node(value or ""), needed=True
         ),
