@@ -18,12 +18,20 @@ from signed import gpg_home, new_key, publish, served
 
 from gpupool.cluster.load import load
 from gpupool.compile.system.packages import packages_for, slurm_for
+from gpupool.distributions.slurm import schedmd
+from gpupool.shell import shell_file, values
 from gpupool.target import find_target
 from tests.testbed.cluster import ROOT, docker, gpupool
 
 NETWORK, GATEWAY = "10.197.0.0/16", "10.197.255.254"
 MIXED = ROOT / "tests" / "unit" / "compile" / "schedmd"
-UBUNTU, SCHEDMDS = (Path(__file__).with_name(name).read_text() for name in ("as_ubuntu.sh", "as_schedmd.sh"))
+UBUNTU = Path(__file__).with_name("as_ubuntu.sh").read_text()
+PACKAGES = "/srv/schedmds"
+#: Makes SchedMD's packages, as for a testbed. apt then forgets them: nodes have them from the inventory's repository.
+SCHEDMDS = values(folder=PACKAGES, revision="1", conflicts=" ".join(schedmd().conflicts)) + shell_file(
+    "gpupool.testbed", "recipe_schedmd.sh"
+)
+FORGET = "rm /etc/apt/sources.list.d/slurm-smd.list && apt-get update --quiet >/dev/null"
 TESTBED = ("access: {", 'testbed: {nodes: "ctl,login-1,dgx-[1-2]"}\naccess: {')
 #: Changes that leave an inventory of Debian with its own Slurm, for which a testbed can start machines.
 ON_DEBIAN = (
@@ -96,8 +104,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def publish_schedmds(site: Site, top: Path) -> str:
     """Make SchedMD's packages on the controller, publish them for both distributions, and return the key."""
-    site.out("ctl", SCHEDMDS, "/srv/schedmds", "24.11.5-1")
-    docker("cp", "--quiet", f"{site.container('ctl')}:/srv/schedmds", str(top))
+    site.out("ctl", f"{SCHEDMDS}\n{FORGET}")
+    docker("cp", "--quiet", f"{site.container('ctl')}:{PACKAGES}", str(top))
     with gpg_home() as home:
         key = new_key(home)
         for suite in ("trixie", "noble"):

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
-from gpupool.distributions.tables import shipping
+from gpupool.distributions.tables import Purpose, distribution, shipping
 from gpupool.errors import UsageError
 from gpupool.slurm.releases import TESTED, Known, Tested
 from gpupool.testbed import image
 
-_PACKAGES = frozenset({"mariadb-server", "munge", "python3", "slurm-wlm", "slurmctld", "slurmd", "slurmdbd"})
+_PURPOSES: tuple[Purpose, ...] = (
+    *("database", "munge", "python"),
+    *("slurm commands", "slurmctld", "slurmd", "slurmdbd"),
+)
 
 
 def runnable(version: Known) -> Tested:
@@ -21,4 +24,6 @@ def runnable(version: Known) -> Tested:
 
 def ensure(version: Tested, tell: Callable[[str], None]) -> str:
     """Return the image for a Slurm version; build it if it is missing, which takes a minute or two."""
-    return image.ensure(shipping(version)[0], [_PACKAGES], tell)[_PACKAGES]
+    suite = shipping(version)[0]
+    packages = frozenset(distribution(suite).names(*_PURPOSES))
+    return image.ensure(suite, [packages], tell)[packages]

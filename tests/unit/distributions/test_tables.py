@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,7 @@ import sources
 from gpupool.cluster.schema.software import Software
 from gpupool.cluster.schema.systems import NodeSystem
 from gpupool.distributions import tables
+from gpupool.distributions.slurm import schedmd
 from gpupool.distributions.tables import PURPOSES, distribution, distributions, shipping
 from gpupool.nvidia import tables as nvidia
 from gpupool.tables import read
@@ -111,14 +113,21 @@ def test_a_made_up_distribution_is_one_table(tmp_path: Path, monkeypatch: pytest
 
 def test_no_module_outside_the_tables_names_a_release() -> None:
     named = re.compile(rf"\b({'|'.join(distributions())})\b")
-    found = []
+    assert [place for place, text in texts() if named.search(text)] == []
+
+
+def test_no_module_outside_the_tables_names_a_package() -> None:
+    """Names without a hyphen, such as munge or slurmd, are also those of programs, units and roles."""
+    groups = [row.packages.values() for row in (*distributions().values(), schedmd())]
+    packages = {name for names in groups for each in names for name in each if not name.isalnum()}
+    assert "mariadb-server" in packages
+    assert [place for place, text in texts() if text in packages] == []
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield the place and the value of each text in modules that may not name a release."""
     for path in sorted([*(ROOT / "gpupool").rglob("*.py"), *(ROOT / "roles").glob("*.py")]):
         place = str(path.relative_to(ROOT))
-        if place.startswith(MAY_NAME):
-            continue
-        found += [
-            f"{place}:{node.lineno}"
-            for node in sources.nodes(path)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and named.search(node.value)
-        ]
-    assert found == []
+        if not place.startswith(MAY_NAME):
+            constants = (node for node in sources.nodes(path) if isinstance(node, ast.Constant))
+            yield from ((f"{place}:{node.lineno}", node.value) for node in constants if isinstance(node.value, str))
