@@ -14,8 +14,6 @@ from gpupool.shown import Shown
 
 #: The folder of kept files and states, readable by root alone. The shell functions of `operations.files` write to it.
 BEFORE = f"{RECORD.rpartition('/')[0]}/before"
-#: The dump of the accounting after the way back, which leaves it to the admin to load it.
-ACCOUNTS = f"{RECORD.rpartition('/')[0]}/accounting-before.cfg"
 _LOOK = shell_file(__package__, "former.sh")
 
 
@@ -52,7 +50,6 @@ class FormerState(Shown):
 
     `rights` are directories with their former and present rights (UID:GID MODE), `added` directories without a file
     that gpupool created, `packages` those installed since then. Only units that gpupool has changed are in `units`.
-    `accounting`: there is a dump of the accounting, also after a way back.
     """
 
     kept: bool
@@ -63,7 +60,6 @@ class FormerState(Shown):
     host_name: tuple[str, str]
     units: tuple[FormerUnit, ...]
     packages: tuple[str, ...]
-    accounting: bool = False
 
 
 class Former(Fact[FormerState]):
@@ -71,7 +67,7 @@ class Former(Fact[FormerState]):
 
     def command(self) -> StringCommand:
         """Ask for all of it in one command."""
-        return ask(_LOOK, BEFORE, STAMPS, ACCOUNTS)
+        return ask(_LOOK, BEFORE, STAMPS)
 
     def read(self, lines: list[str]) -> FormerState:
         """Read the answer."""
@@ -93,7 +89,6 @@ class Former(Fact[FormerState]):
             host_name=host_name[0] if host_name else ("", ""),
             units=tuple(FormerUnit(*row) for row in of("unit")),
             packages=tuple(name for (name,) in of("package")),
-            accounting=bool(of("accounting")),
         )
 
 

@@ -1,12 +1,11 @@
 #!/bin/sh
 # Prints what a node had before gpupool changed it, from the folder $1 (see operations/files/former.sh), beside what it
-# has now. $2 the folder of units' stamps, $3 the dump of the accounting after a way back. Lines have tabs:
+# has now. $2 the folder of units' stamps. Lines have tabs:
 #   folder                                  the folder $1 exists
 #   state                                   the states of the first apply were kept
 #   file PATH SAME RIGHTS RIGHTS TEXT TEXT  SAME is y or n; rights (OWNER:GROUP MODE, "" if absent) and texts in base64
 #                                           ("-" for a link, a large file, or a file for only some users) of the
 #                                           kept file, and of the present one
-#   accounting                              a dump of the accounting was kept
 #   rights DIRECTORY WAS NOW, added DIRECTORY     of directories; an added one has no file
 #   hostname WAS NOW
 #   unit NAME BOOT ACTIVE BOOT ACTIVE       then and now, in systemd's words; "-" for a unit that did not, does not exist
@@ -39,7 +38,6 @@ done
     [ "$now" = "$value" ] || printf 'rights\t%s\t%s\t%s\n' "$path" "$value" "$now"
   elif [ -z "$(find "$path" -xdev ! -type d -print -quit)" ]; then printf 'added\t%s\n' "$path"; fi
 done <"$before/folders"
-[ ! -s "$before/accounting.cfg" ] && [ ! -s "$3" ] || echo accounting
 if [ -f "$before/state" ]; then
   echo state
   printf 'hostname\t%s\t%s\n' "$(sed -n 's/^hostname	//p' "$before/state")" "$(cat /proc/sys/kernel/hostname)"

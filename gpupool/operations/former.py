@@ -7,7 +7,7 @@ Each operation compares with what was kept, so a run that was killed at any poin
 from dataclasses import replace
 
 from gpupool.change import ABSENT, PRESENT, Aspect, Kind
-from gpupool.facts.former import ACCOUNTS, BEFORE, Former, FormerFile, FormerUnit
+from gpupool.facts.former import BEFORE, Former, FormerFile, FormerUnit
 from gpupool.facts.record import RECORD, Entry, Unwanted
 from gpupool.facts.service import STAMPS, Unit
 from gpupool.operations import diffs, upcoming
@@ -111,11 +111,6 @@ def forgotten() -> Commands:
     """Remove the kept files, the record and the stamps of units: nothing on the node is gpupool's then."""
     state, entries = look(Former, _WHAT), look(Unwanted, RECORD, wanted=[])
     work = Work(Kind.FILE)
-    if state.accounting:
-        diffs.note(
-            f"slurmdbd keeps what gpupool changed in it. This restores what it removed or changed, not what it added: "
-            f"sacctmgr -i load file={ACCOUNTS}"
-        )
     if state.kept or entries:
         work.do(
             BEFORE,
@@ -123,7 +118,6 @@ def forgotten() -> Commands:
             "forget_all",
             RECORD,
             STAMPS,
-            ACCOUNTS,
         )
     yield from work.carry_out("nothing on this node is gpupool's", _PRELUDE)
 

@@ -19,8 +19,6 @@ restore() { # path; a file that is itself a mount point (a container's /etc/host
 give_rights() { # path UID:GID MODE
   chown -- "$2" "$1"; chmod -- "$3" "$1"
 }
-forget_all() { # record, stamps, dump of the accounting: last, when everything is as before
-  # sacctmgr gives its dump to all users
-  [ ! -s "$before/accounting.cfg" ] || { chmod 600 -- "$before/accounting.cfg"; mv -fT -- "$before/accounting.cfg" "$3"; }
+forget_all() { # record, stamps: last, when everything is as before
   rm -rf -- "$before" "$2"; rm -f -- "$1"; sync -- "${1%/*}"
 }

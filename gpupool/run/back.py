@@ -12,8 +12,9 @@ def back(runner: DeployRunner, *, execute: bool) -> Report:
     """
     runner.load()
     from gpupool.compile import files_of
+    from gpupool.compile.slurm.accounting import entities
     from gpupool.engine.current import cluster_and_node
-    from gpupool.operations import former
+    from gpupool.operations import former, former_accounting
     from gpupool.operations.together import barrier
     from gpupool.roles import controller
 
@@ -31,6 +32,8 @@ def back(runner: DeployRunner, *, execute: bool) -> Report:
         former.reread(name="Munge daemon", unit="munge")
         former.reread(name="Database daemon", unit="slurmdbd")
         barrier(name="The accounting runs")
+        if node.has("database"):
+            former_accounting.as_before(name="Accounting", wanted=entities(cluster))
         former.reread(name="Controller", unit="slurmctld")
         former.reread(name="Compute daemon", unit="slurmd")
         former.reread(name="Login daemon", unit="sackd")

@@ -188,12 +188,3 @@ def test_the_site_s_latest_text_is_kept_if_a_run_was_killed_before_it_replaced_t
     do(put, files=[File(f"{top}/slurm/slurm.conf", "new\n", **ME)])
     go_back()
     assert (top / "slurm/slurm.conf").read_text() == "of the site, later\n"
-
-
-def test_only_root_can_read_the_dump_that_stays(tmp_path: Path, library: Path) -> None:
-    do(put, **change(site(tmp_path / "etc")))
-    dump = library / "before/accounting.cfg"
-    dump.write_text("Cluster - 'sea'\n")
-    dump.chmod(0o644)  # as sacctmgr writes it
-    go_back()
-    assert (library / "accounting-before.cfg").stat().st_mode & 0o777 == 0o600

@@ -70,7 +70,7 @@ def entities(
     Entities with jobs are not removed, and their users may start none: the operation makes all other changes, then
     fails. Accounts and users whose names no row of sacctmgr can hold (see `facts.association_rows`) are removed first.
 
-    With `keep`, a dump of the accounting is kept on the node before its first change, for `gpupool adopt --back`.
+    With `keep`, the accounting is kept on the node before its first change, for `gpupool adopt --back`.
     """
     try:
         clean = normal(wanted, limits, exact)
@@ -152,9 +152,9 @@ def entities(
 
 
 def _kept(cluster: str, state: AccountingState) -> StringCommand:
-    """Return the command that keeps a dump of the accounting, if it is the first to change it (`adopt --back`)."""
-    known = "y" if cluster in state.entities["cluster"] else "n"
-    return StringCommand(f"{_PRELUDE.strip()}\nkeep_accounts {shlex.quote(cluster)} {known}")
+    """Return the command that keeps the accounting, if it is the first to change it (`adopt --back`)."""
+    question = ask_text(cluster) if cluster in state.entities["cluster"] else ""
+    return StringCommand(f"{_PRELUDE.strip()}\nkeep_accounts {shlex.quote(question)}")
 
 
 def _state(cluster: str, awaited: set[str]) -> AccountingState:
