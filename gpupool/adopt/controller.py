@@ -12,6 +12,7 @@ from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import lines
 from gpupool.adopt.slurm_conf import cluster_of
 from gpupool.cluster.schema.software import AdminSsh
+from gpupool.distributions.slurm import schedmd
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.door import Machine
 from gpupool.remote.nodes import Nodes
@@ -43,7 +44,9 @@ class Running:
 
     @property
     def places(self) -> dict[str, str]:
-        """The keys of `slurm` for a Slurm of no package; none if it is of a package, or is laid out otherwise."""
+        """The keys of `slurm` for SchedMD's packages, or for a Slurm of no package that is laid out as usual."""
+        if self.owner in schedmd().every:
+            return {"packages": "schedmd"}
         daemon, conf = PurePosixPath(self.daemon), PurePosixPath(self.conf)
         if self.owner != "none" or daemon.parts[-2:] != ("sbin", "slurmctld") or conf.name != "slurm.conf":
             return {}

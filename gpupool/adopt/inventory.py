@@ -57,7 +57,8 @@ def adopted(folder: Folder, release: str, places: Mapping[str, str] | None = Non
     """Return the inventory of the files in a folder; GpupoolError if it has no slurm.conf with nodes.
 
     Groups of gpupool's own keys of which any would differ are left to the site: the inventory is drafted again with
-    them in `slurm.left` until no other group differs. `places` are the keys of `slurm` for a Slurm of no package.
+    them in `slurm.left` until no other group differs. `places` are the keys of `slurm` that say whose packages Slurm is
+    of.
     """
     left: list[str] = []
     while True:

@@ -8,6 +8,7 @@ base64 -d <<<"$2" >/etc/munge/munge.key
 chown munge: /etc/munge/munge.key; chmod 0400 /etc/munge/munge.key
 systemctl enable munge; systemctl restart munge
 for user in ann:20001 bob:20002 cid:20003; do useradd -m -s /bin/bash -u "${user#*:}" "${user%:*}"; done
+id slurm >/dev/null 2>&1 || useradd --system --no-create-home --uid 64030 slurm # SchedMD's packages do not create it
 mkdir -p /etc/slurm $at/log $at/spool
 chown slurm: $at $at/log
 cat >/etc/slurm/slurm.conf <<CONF

@@ -22,6 +22,8 @@ from gpupool.target import find_target
 from tests.testbed.cluster import ROOT, Testbed, gpupool
 
 BUILD = (Path(__file__).parent / "foreign_cluster.sh").read_text()
+#: An inventory with a repository of SchedMD's packages; a testbed makes them itself.
+SCHEDMD = ROOT / "tests" / "unit" / "compile" / "schedmd" / "inventory.yml"
 NODES = {"ctl": "10.196.0.10", "login": "10.196.0.11", "g1": "10.196.0.21", "g2": "10.196.0.22"}
 MACHINES = """\
 schema: 1
@@ -151,12 +153,25 @@ class Foreign:
         return self.out("ctl", f"squeue -h -j {job} -o %T || :") == state
 
 
+@pytest.fixture(params=["slurmctld", "slurm-smd-slurmctld"])
+def package(request: pytest.FixtureRequest) -> str:
+    """The package of slurmctld: Debian's, or SchedMD's."""
+    return str(request.param)
+
+
 @pytest.fixture
-def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Foreign]:
+def foreign(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Foreign]:
     """Four nodes with a Slurm cluster that gpupool did not build, and 20 jobs."""
     inventory = tmp_path / "machines"
     inventory.mkdir()
     (inventory / "cluster.yml").write_text(MACHINES)
+    if package != "slurmctld":
+        repositories = yaml.safe_load(SCHEDMD.read_text())["software"]["repositories"]
+        data = {
+            "slurm": {"packages": "schedmd", "repository": "ours-trixie"},
+            "software": {"repositories": repositories},
+        }
+        (inventory / "packages.yml").write_text(yaml.safe_dump(data))
     try:
         done = gpupool("testbed", "up", inventory, "--yes")
         assert done.returncode == 0, done.stderr
@@ -188,14 +203,16 @@ def submit(foreign: Foreign, user: str, options: str = "", script: str = "sleep 
     return foreign.out("login", f"sbatch --parsable {options} -o /dev/null --wrap '{script}'", user)
 
 
-def test_an_adopted_cluster_is_taken_over_in_steps_and_given_back_while_its_jobs_run(foreign: Foreign) -> None:
+def test_an_adopted_cluster_is_taken_over_in_steps_and_given_back_while_its_jobs_run(
+    foreign: Foreign, package: str
+) -> None:
     before = foreign.state()
     done = gpupool("adopt", "--from", "root@ctl", foreign.site)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "asked  1 node: 1 answered" in done.stdout
     assert "slurm.conf: g1: /etc/slurm/slurm.conf (" in done.stdout
     document = json.loads(gpupool("adopt", "--from", "root@ctl", foreign.site.with_name("again"), "--json").stdout)
-    assert (document["controller"]["login"], document["controller"]["package"]) == ("root@ctl", "slurmctld")
+    assert (document["controller"]["login"], document["controller"]["package"]) == ("root@ctl", package)
     assert [(node["node"], node["failure"]) for node in document["nodes"]] == [("g1", None)]
     assert foreign.state() == before
 

@@ -106,11 +106,10 @@ def test_a_login_that_ssh_would_not_understand_is_refused(tmp_path: Path, login:
             {"packages": "site", "prefix": "/opt/slurm/24.11", "etc": "/etc/slurm"},
         ),
         ("/usr/sbin/slurmctld", "slurmctld", "/etc/slurm/slurm.conf", {}),
+        ("/usr/sbin/slurmctld", "slurm-smd-slurmctld", "/etc/slurm/slurm.conf", {"packages": "schedmd"}),
         ("/root/slurm/src/slurmctld", "none", "/etc/slurm/slurm.conf", {}),
         ("", "none", "/etc/slurm/slurm.conf", {}),
     ],
 )
-def test_a_slurm_of_no_package_is_the_sites_with_its_folders(
-    daemon: str, owner: str, conf: str, places: dict[str, str]
-) -> None:
+def test_the_source_of_slurm_is_that_of_the_daemon(daemon: str, owner: str, conf: str, places: dict[str, str]) -> None:
     assert Running(daemon=daemon, owner=owner, conf=conf).places == places
