@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints what a running controller knows of its configuration. It only reads.
-# Arguments: absolute paths of further files to print, and nothing else then.
+# Arguments: absolute paths of further files to print, or patterns of such paths, and nothing else then.
 # Each line has tabs: conf and the path of slurm.conf; release and its version; owner and the package of slurmctld (or
 # none); daemon and the path of slurmctld; cut and a path that is too long; gone and a path that is no file; file, a path
 # and the text in base64, without passwords; accounts and the dump of sacctmgr in base64; silent and a node that does not
@@ -16,7 +16,13 @@ print() {
   printf 'file\t%s\t%s\n' "$1" "$(shown "$1")"
 }
 if [ $# -gt 0 ]; then
-  for path; do print "$path"; done
+  IFS= # a pattern is a word, with its blanks
+  for path; do
+    case $path in
+    *[*?[]*) for found in $path; do [ ! -f "$found" ] || print "$found"; done ;;
+    *) print "$path" ;;
+    esac
+  done
   echo end; exit
 fi
 

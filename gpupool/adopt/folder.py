@@ -37,9 +37,13 @@ class Folder:
         except (OSError, ValueError) as error:  # no file has a name that is too long, or has a NUL
             return isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EIO)
 
-    def names(self) -> list[str]:
-        """Return the names of the files at the top of the folder, sorted."""
-        return sorted(path.name for path in self.top.iterdir() if path.is_file())
+    def names(self, inside: str = "") -> list[str]:
+        """Return the names of the files at the top of the folder, or of a folder `inside`, sorted; none without it."""
+        place = self.top / inside
+        try:
+            return sorted(path.name for path in place.iterdir() if path.is_file()) if place.is_dir() else []
+        except (OSError, ValueError):
+            return []
 
     def find(self, named: str, beside: str) -> str | None:
         """Return the name of the file that an Include means; None if the folder lacks it.

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
+from gpupool.adopt import plugstack
 from gpupool.adopt.accounting import Dump, Proof, agreeing, dump_of, prove
 from gpupool.adopt.compare import Difference, differences, mark_same
 from gpupool.adopt.controller import ACCOUNTS
@@ -29,7 +30,7 @@ from gpupool.cluster.load import Loaded, examine
 from gpupool.cluster.schema.scheduling import Left
 from gpupool.errors import GpupoolError, UsageError
 
-_FILES = ("job_submit.lua", "topology.conf", "plugstack.conf")
+_FILES = ("job_submit.lua", "topology.conf")
 _ROUNDS = 50  # each removes at least one key
 
 
@@ -58,18 +59,19 @@ def adopted(folder: Folder, release: str, places: Mapping[str, str] | None = Non
 
     Groups of gpupool's own keys of which any would differ are left to the site: the inventory is drafted again with
     them in `slurm.left` until no other group differs. `places` are the keys of `slurm` that say whose packages Slurm is
-    of.
+    of, if the files are those of a running controller; else None.
     """
     left: list[str] = []
     while True:
-        result = _adopted(Folder(folder.top), {"version": release, **(places or {})}, left)
+        slurm = {"version": release, **(places or {})}
+        result = _adopted(Folder(folder.top), slurm, left, whole=places is not None)
         further = {one.group for one in result.differences or ()} - {"", *left}
         if not further:
             return result
         left = [group for group in get_args(Left) if group in {*left, *further}]
 
 
-def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str]) -> Adopted:
+def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str], *, whole: bool) -> Adopted:
     if not folder.has("slurm.conf"):
         raise UsageError(f"{folder.top} has no slurm.conf; name the folder that the cluster has in /etc/slurm")
     conf = read(folder)
@@ -78,7 +80,7 @@ def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str]) -> Adopt
     if not conf.of("NodeName"):
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes, and an inventory needs nodes")
     draft = Draft()
-    own = _own_files(folder, conf, left)
+    own = _own_files(folder, conf, left, whole=whole)
     dump: Dump | None = None
     cgroup, gres = (list(plain(folder, name)) if folder.has(name) else [] for name in ("cgroup.conf", "gres.conf"))
     draft.data["slurm"] = {**slurm, **({"left": left} if left else {})}
@@ -101,7 +103,7 @@ def _adopted(folder: Folder, slurm: Mapping[str, str], left: list[str]) -> Adopt
     if dump and loaded.cluster:
         dump = agreeing(dump, loaded.cluster, folder)
         own[ACCOUNTS], proof = dump.text, prove(dump, loaded.cluster)
-    further = [name for name in ("gres.conf", "cgroup.conf") if folder.has(name)]
+    further = [name for name in ("gres.conf", "cgroup.conf", plugstack.NAME) if folder.has(name)]
     further += [dump.name] if dump else []
     used = list(dict.fromkeys((*conf.files, *further, *own)))
     others = [name for name in folder.names() if name not in used]
@@ -146,12 +148,13 @@ def _drop(draft: Draft, kind: str, facts: list[Fact]) -> None:
         draft.drop("the language has no such line", *facts)
 
 
-def _own_files(folder: Folder, conf: SlurmConf, left: list[str]) -> dict[str, str]:
+def _own_files(folder: Folder, conf: SlurmConf, left: list[str], *, whole: bool) -> dict[str, str]:
     """Return the site's own files that the folder `slurm` of an inventory takes."""
     plugins = (conf.value("jobsubmitplugins") or "").lower().split(",")
     used = {"job_submit.lua": "lua" in plugins}
     names = [name for name in _FILES if folder.has(name) and used.get(name, True)]
     found = {name: folder.read(name) for name in names}
+    found[plugstack.NAME] = plugstack.plugstack_of(folder, whole=whole) if folder.has(plugstack.NAME) else ""
     if "gpus" in left and folder.has("gres.conf"):  # with the lines of included files, which nodes do not have
         found["gres.conf"] = "".join(f"{line.text.strip()}\n" for line in Reader(Folder(folder.top)).lines("gres.conf"))
     return {name: text for name, text in found.items() if text}

@@ -119,6 +119,7 @@ def up(
     """
     from gpupool.joining.request import nodes_of
     from gpupool.testbed import lifecycle
+    from gpupool.testbed.bare import bare as without_packages
     from gpupool.testbed.loss import losses
 
     if inventory.exists():
@@ -127,7 +128,7 @@ def up(
         inventory, name=name, prefix=prefix, network=network, vm=vm, spares=nodes_of(spare) if spare else {}
     )
     if bare:
-        spec = spec.bare()
+        spec = without_packages(spec)
     _ensure_agreed(losses(spec, inventory), spec, inventory, yes)
     screen = Screen(stderr=True)
     with _telling(screen) as tell:

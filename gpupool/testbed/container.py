@@ -5,7 +5,8 @@ import json
 
 from gpupool.compile.system.devices import MAJOR
 from gpupool.testbed import boot, docker
-from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, only_in_images
+from gpupool.testbed.bare import only_in_images
+from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
 LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 

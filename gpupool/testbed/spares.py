@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TestbedError
+from gpupool.testbed.bare import only_in_images
 from gpupool.testbed.overlay import moved
-from gpupool.testbed.spec import Spec, only_in_images
+from gpupool.testbed.spec import Spec
 
 
 def with_joined(cluster: Cluster, spares: Collection[str]) -> Cluster:

@@ -4,10 +4,9 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from gpupool.distributions.slurm import schedmd
 from gpupool.errors import TestbedError
 
 LABEL = "gpupool.testbed"
@@ -97,10 +96,6 @@ class Spec:
         """Return docker's name for a container or a volume of this testbed."""
         return f"{self.id}-{name}"
 
-    def bare(self) -> "Spec":
-        """Return the testbed without packages of nodes, except packages that only images have."""
-        return replace(self, containers=tuple(replace(box, packages=only_in_images(box)) for box in self.containers))
-
     @property
     def machines(self) -> tuple[Container, ...]:
         """Return the nodes that are virtual machines."""
@@ -110,15 +105,6 @@ class Spec:
     def gateway(self) -> str:
         """Return the bridge's address: the last of the network, which inventories rarely use."""
         return str(ipaddress.ip_network(self.network)[-2])
-
-
-def only_in_images(box: Container) -> tuple[str, ...]:
-    """Return the packages that only images have: of other suites of Debian, as `NAME/SUITE`, and SchedMD's commands.
-
-    An image with SchedMD's commands of Slurm also has a repository, from which apply installs the other packages.
-    """
-    made = schedmd().packages["slurm commands"]
-    return tuple(package for package in box.packages if "/" in package or package in made)
 
 
 def _complaints(spec: Spec) -> list[str]:

@@ -131,7 +131,8 @@ def entities(
         diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
     if others := kept_for_others(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
-        diffs.note(f"left in slurmdbd, because another system manages it, too: {shown}")
+        why = "another system manages it, too" if clean["exact"] else "slurm.exact_accounting is false"
+        diffs.note(f"left in slurmdbd, because {why}: {shown}")
     if kept := [each.item for each in state.bad_names if each not in doomed]:
         diffs.note(f"ignored in slurmdbd, because the name is invalid: {', '.join(kept[:_SHOWN])}")
     if not steps and not stays and not unsure and not doomed and not gone:

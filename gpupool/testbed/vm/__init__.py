@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, keys, look
+from gpupool.testbed.bare import only_in_images
 from gpupool.testbed.container import LOG_OPTIONS
-from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec, only_in_images
+from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.vm import boot as vm_boot
 from gpupool.testbed.vm.image import AT, DISKS, Images
 

@@ -43,6 +43,14 @@ def test_passwords_stay_on_the_controller(tmp_path: Path, line: str, shown: str)
     assert base64.b64decode(data) == shown.encode() + b"\n# \xff\n"
 
 
+def test_a_pattern_is_all_its_files(tmp_path: Path) -> None:
+    for name in ("2 b.conf", "1.conf", "1.sh"):
+        (tmp_path / name).write_text(name)
+    found = [path.rpartition("/")[2] for _, path, _ in printed(tmp_path / "*.conf", tmp_path / "[12]*.sh")]
+    assert found == ["1.conf", "2 b.conf", "1.sh"]
+    assert printed(tmp_path / "*.lua") == []
+
+
 def test_a_file_that_is_missing_or_too_long_is_named(tmp_path: Path) -> None:
     long = tmp_path / "long.conf"
     with long.open("wb") as file:

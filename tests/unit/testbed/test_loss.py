@@ -11,6 +11,7 @@ from inventories import INVENTORY
 
 from gpupool.cli.testbed import wanted
 from gpupool.testbed import keys, state
+from gpupool.testbed.bare import bare
 from gpupool.testbed.container import shape
 from gpupool.testbed.loss import Loss, of
 from gpupool.testbed.spec import NODE_LABEL, SHAPE_LABEL, Spec
@@ -80,7 +81,7 @@ def test_a_package_that_only_an_image_can_have_changes_the_node(spec: Spec) -> N
 
     assert of(with_package("apptainer/sid"), EXAMPLE, standing) == Loss(nodes=("rtx-01",))
     assert not of(with_package("apptainer"), EXAMPLE, standing)
-    assert not of(with_package("apptainer").bare(), EXAMPLE, standing)
+    assert not of(bare(with_package("apptainer")), EXAMPLE, standing)
 
 
 def test_the_testbed_of_another_inventory_is_lost_to_it(spec: Spec) -> None:

@@ -17,6 +17,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.singularity import fetched_for
 from gpupool.compile.system.spaces import homes_for
 from gpupool.errors import TestbedError, UsageError
+from gpupool.testbed.bare import bare as bare_of
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
 from gpupool.testbed.spec import Spec
 
@@ -190,7 +191,7 @@ def test_singularity_comes_from_another_suite_on_request_of_the_testbed() -> Non
     boxes = {box.name: box.packages for box in spec_of(twin).containers}
     assert "apptainer/sid" in boxes["nv-ai-01"]
     assert not [name for name in boxes["ai-pilot"] if "/" in name]
-    bare = {box.name: box.packages for box in spec_of(twin).bare().containers}
+    bare = {box.name: box.packages for box in bare_of(spec_of(twin)).containers}
     assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node can download it"
 
 
@@ -213,7 +214,7 @@ def test_a_testbed_has_schedmds_packages_if_the_inventory_has_and_never_the_site
 
 def _full_and_bare(twin: Cluster) -> tuple[Spec, Spec]:
     spec = spec_of(twin)
-    return spec, spec.bare()
+    return spec, bare_of(spec)
 
 
 def test_a_system_without_an_image_is_refused(tmp_path: Path) -> None:

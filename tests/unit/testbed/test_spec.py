@@ -6,6 +6,7 @@ import pytest
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import boot, container, network
+from gpupool.testbed.bare import bare as bare_of
 from gpupool.testbed.spec import Container, Spec, Volume
 
 VOLUME = Volume("pskynet1", "multivac.cc.gatech.edu:/pskynet1", "50T")
@@ -112,6 +113,6 @@ def test_an_invalid_network_is_refused() -> None:
 
 
 def test_a_bare_node_has_no_packages_and_is_otherwise_the_same() -> None:
-    bare = SPEC.bare()
+    bare = bare_of(SPEC)
     assert [box.packages for box in bare.containers] == [()]
     assert container.shape(bare, bare.containers[0]) == container.shape(SPEC, GPU)
