@@ -211,7 +211,7 @@ def test_a_twin_has_own_daemons_users_and_control_groups_where_the_site_keeps_it
     left = (
         "gpu_types:",
         "slurm:\n  left: [cgroups, steps, configless, place, enforce]\n"
-        "  parameters: {SlurmUser: hpc, SlurmdSpoolDir: /srv/spool, ProctrackType: proctrack/pgid}\n"
+        "  parameters: {SlurmUser: hpc, SlurmdLogFile: /srv/slurmd.log, ProctrackType: proctrack/pgid}\n"
         "  cgroup: {parameters: {ConstrainCores: 'no'}}\ngpu_types:",
     )
     managed = ("network: 10.90.0.0/16", "network: 10.90.0.0/16, manage: [slurm, accounts]")
