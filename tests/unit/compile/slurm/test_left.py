@@ -43,7 +43,7 @@ def test_no_key_of_a_group_is_written_and_all_others_stay(group: str, tmp_path: 
     rest = before.keys() - theirs - ({"schedulerparameters"} if group == "submit" else set())
     rest -= {"nodename"} if group == "gpus" else set()  # a GPU's type is no feature then
     assert {key: after.get(key) for key in rest} == {key: before[key] for key in rest}
-    assert theirs & before.keys() or group in ("memory", "submit", "preemption", "limits")  # of partitions, or by default
+    assert theirs & before.keys() or group in ("memory", "submit", "preemption", "limits")  # keys of partitions
     assert keys(cgroup_conf(part)).keys() & of_groups("cgroup", [group]) == set()
 
 
