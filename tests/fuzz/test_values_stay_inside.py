@@ -75,6 +75,7 @@ TAILS = (
 )
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 PLAIN = ("zqxjz", "97531")  # plain suffixes that do not occur anywhere else
+PATTERNS = {("Slurm.spool", "%h")}  # Slurm replaces it by a host name, and so do files of nodes
 SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill", ".owns")
 STEP = object()  # any item of a list, any key of a mapping
 
@@ -268,6 +269,8 @@ def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, s
     if harmless and harmless.keys() == original.keys():
         return  # it is in no file
     for tail in TAILS:
+        if (spot.field, tail) in PATTERNS:
+            continue
         word = old + tail
         files = compiled(change(word))
         if files is None or files.keys() == original.keys():
