@@ -1,4 +1,4 @@
-"""Bare machines of a testbed, on which apply installs all packages but those that only images have."""
+"""Bare machines of a testbed: apply installs their packages, except those that only images have."""
 
 from dataclasses import replace
 
