@@ -1,4 +1,4 @@
-"""Bare machines of a testbed: apply installs their packages, except those that only images have."""
+"""Bare machines of a testbed: apply installs their packages, and only a few are in images."""
 
 from dataclasses import replace
 
