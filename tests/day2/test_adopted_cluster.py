@@ -220,6 +220,11 @@ def test_an_adopted_cluster_is_taken_over_in_steps_and_given_back_while_its_jobs
     nodes = foreign.site / "nodes.yml"
     nodes.write_text(nodes.read_text().replace("database], managed: false", "database], address: 10.196.0.10"))
     foreign.applies()
+    first = foreign.state()
+    changed = {node: {line.split()[0] for line in {*first[node]} ^ {*before[node]}} for node in NODES}
+    assert {path for path in changed.pop("ctl") if not path.startswith(("etc/slurm", "var/lib/gpupool"))} == set()
+    assert [*changed.values()] == [set()] * 3
+    assert [first[kind] for kind in ACCOUNTING] == [before[kind] for kind in ACCOUNTING]
     take_groups(foreign)
     take_roles(foreign)
     give_labs_their_caps(foreign)
