@@ -20,7 +20,7 @@ def plugstack_of(folder: Folder, *, whole: bool) -> str:
     what the controller has, such a pattern is a trouble of the folder.
     """
     kept: list[str] = []
-    for place, line in _lines(folder, NAME, whole, ()):
+    for place, line in _lines(folder, NAME, ()):
         odd = _INCLUDE.fullmatch(line)
         if odd is None:
             kept.append(line)
@@ -31,7 +31,7 @@ def plugstack_of(folder: Folder, *, whole: bool) -> str:
     return "".join(f"{line}\n" for line in kept)
 
 
-def _lines(folder: Folder, name: str, whole: bool, above: tuple[str, ...]) -> Iterator[tuple[Place, str]]:
+def _lines(folder: Folder, name: str, above: tuple[str, ...]) -> Iterator[tuple[Place, str]]:
     """Yield the lines without comments; an `include` only if it leads to no file."""
     for number, text in enumerate((folder.read(name) or "").split("\n"), 1):
         line = text.strip()
@@ -40,7 +40,7 @@ def _lines(folder: Folder, name: str, whole: bool, above: tuple[str, ...]) -> It
         included = _INCLUDE.fullmatch(line)
         inner = [each for each in _files(folder, included[1]) if each not in (*above, name)] if included else []
         for each in inner:
-            yield from _lines(folder, each, whole, (*above, name))
+            yield from _lines(folder, each, (*above, name))
         if not inner:
             yield Place(name, number), line
 

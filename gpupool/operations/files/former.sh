@@ -5,6 +5,8 @@
 #   files     each replaced file or link at its whole path, with its owner, mode and times
 #   folders   lines PATH, tab, and "added", or UID:GID MODE of a directory whose rights gpupool changes
 #   state     with tabs: hostname NAME; unit NAME STATE-AT-BOOT ACTIVE-STATE; package NAME
+#   units     names of units that gpupool has changed
+#   accounting.rows   on the node of slurmdbd: all of its entities (see accounting/kept.sh)
 # shellcheck disable=SC2154 # the caller sets record
 
 before=${record%/*}/before

@@ -88,7 +88,7 @@ def restored(cluster: Cluster, database: Path, state: Path | None, tell: Tell) -
     folder = cluster.slurm.state
     with Twin(cluster, version, container.run(tag, place, cluster.name, state=folder, keep=False)) as twin:
         tell("MariaDB on the twin")
-        twin.do(boot.tree(cluster, files, place), "files")
+        twin.do(boot.tree(cluster, files), "files")
         twin.do(boot.database(folder), "the database")
         tell("loading the database")
         put(twin, database, "gunzip | mariadb slurm_acct_db")

@@ -78,7 +78,7 @@ class Twin:
         state = cluster.slurm.state
         twin = cls(cluster, runs, container.run(tag, place, cluster.name, state=state, keep=keep))
         try:
-            twin.do(boot.tree(cluster, files, place), "files")
+            twin.do(boot.tree(cluster, files), "files")
             tell("munge, MariaDB, slurmdbd")
             twin.do(boot.database(state), "the database")
             twin.do(boot.slurmdbd(), "slurmdbd")

@@ -15,7 +15,7 @@ _OWNED = {"/etc/slurm/slurmdbd.conf": ("slurm:slurm", "600")}
 _SOME_ADDRESS = "192.0.2.1"
 
 
-def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
+def tree(cluster: Cluster, files: Mapping[str, str]) -> str:
     """Return the script that prepares plain Debian for the cluster: its files, addresses, users and devices."""
     return "\n".join(["set -eu", *_files(files), *_addresses(cluster), *_people(cluster), *_devices(cluster)])
 

@@ -151,7 +151,7 @@ def test_a_rehearsal_lists_device_files_in_place_of_autodetection(tmp_path: Path
     assert "AutoDetect" not in text
     assert text.count("Type=h100_1g.10gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap") == 7
     assert unnamed(production.files, twin, table) == []
-    made = tree(cluster, {}, place)
+    made = tree(cluster, {})
     for path in {
         word for line in text.splitlines() if "iles=" in line for word in line.partition("iles=")[2].split(",")
     }:
