@@ -166,7 +166,7 @@ class Made:
                 "name": f"{name}{spans}",
                 "address": f"10.90.{row + 2}.[1-{many}]" if many > 1 else f"10.90.{row + 2}.1",
                 "roles": ["compute"],
-                "hardware": self.pick.choice(sorted(self.hardware)),
+                **self._machine(),
                 "_many": many,
                 **({"gpus": gpus} if gpus else {}),
             }
@@ -180,6 +180,14 @@ class Made:
                 )
             )
         return found
+
+    def _machine(self) -> dict[str, Any]:
+        """Return a node's entry of hardware, or the keys of one, or both."""
+        name = self.pick.choice(sorted(self.hardware))
+        if self._chance(0.7):
+            return {"hardware": name, **({"weight": 7} if self._chance(0.2) else {})}
+        own = (key for key in self.hardware[name] if key not in ("gpu_slots", "parameters"))
+        return {key: self.hardware[name][key] for key in own}
 
     def _accounts(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

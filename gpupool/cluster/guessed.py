@@ -17,6 +17,7 @@ from gpupool.slurm.keys.tables import Own, keys, own
 _FEW = 16  # keys that a hint can name
 _SOURCES = ("src", "inferred")
 _PARTITION, _QOS, _ACCOUNT, _NODE = "partitions[]", f"qos.{NAME}", "accounts[]", "nodes[]"
+_HARDWARE = f"hardware.{NAME}"
 #: Tables of Slurm's terms by mapping, in the order of search.
 _TABLES = {
     _PARTITION: ("partition", "qos"),
@@ -24,7 +25,7 @@ _TABLES = {
     _ACCOUNT: ("association", "qos"),
     "users[]": ("association", "qos"),
     _NODE: ("node",),
-    f"hardware.{NAME}": ("node",),
+    _HARDWARE: ("node",),
     "gpu": ("cgroup", "slurm_conf"),
     "slurm.cgroup": ("cgroup",),
     "slurm.slurmdbd": ("slurmdbd",),
@@ -100,7 +101,10 @@ def _inside(mapping: str, key: str) -> str:
 
 
 def _from(here: str, answer: str) -> str:
-    """Return an answer as seen from a mapping: its own keys without their path."""
+    """Return an answer as seen from a mapping: its own keys without their path. A node has keys of hardware itself."""
+    own = answer.removeprefix(f"{_HARDWARE}.")
+    if here == _NODE and own.partition(".")[0] in mappings()[_NODE]:
+        return own
     return answer.removeprefix(f"{here}.") if here else answer
 
 
@@ -155,7 +159,7 @@ def _whole(here: str, table: str, word: str) -> str:
 
 
 def _parameter(here: str, table: str, name: str) -> str:
-    home = here if here == f"hardware.{NAME}" else _HOME[table]
+    home = here if here == _HARDWARE else _HOME[table]
     return f"{home}.parameters.{name}"
 
 

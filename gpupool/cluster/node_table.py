@@ -117,6 +117,7 @@ class NodeTable:
     @cached_property
     def _groups(self) -> Mapping[str, Mapping[str, list[str]]]:
         # Imported here, because shell completion of nodes needs `expand` without the schema.
+        from gpupool.cluster.own_hardware import is_own
         from gpupool.cluster.schema.machines import Role
 
         roles: dict[str, list[str]] = {role: [] for role in get_args(Role)}
@@ -128,7 +129,7 @@ class NodeTable:
                 roles[role].append(node.name)
             for gpu in node.entry.gpus:
                 gpus.setdefault(gpu, []).append(node.name)
-            if node.entry.hardware:
+            if node.entry.hardware and not is_own(node.entry.hardware):
                 hardware.setdefault(node.entry.hardware, []).append(node.name)
             for feature in node.entry.features:
                 features.setdefault(feature, []).append(node.name)

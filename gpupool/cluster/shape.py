@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.guessed import hint
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.own_hardware import counts_itself, with_own_hardware
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import in_words
@@ -27,8 +28,8 @@ def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 def _whole(inventory: Inventory) -> Inventory:
     """Return the inventory with defaults that depend on other entries.
 
-    An only partition is the default one; if there is one entry of hardware, compute nodes without hardware get that.
-    Heads and compute nodes mount exports.
+    An only partition is the default one; if there is one entry of hardware, compute nodes without CPUs get that. Heads
+    and compute nodes mount exports. Keys of hardware that a node has become an entry of `hardware`.
     """
     storage = inventory.storage
     if "mount_on" not in storage.model_fields_set and (storage.exports or storage.links or storage.spaces):
@@ -38,11 +39,17 @@ def _whole(inventory: Inventory) -> Inventory:
     if len(partitions) == 1 and not partitions[0].for_each and "default_partition" not in scheduler.model_fields_set:
         own = scheduler.model_copy(update={"default_partition": partitions[0].name})
         inventory = inventory.model_copy(update={"scheduler": own})
+    return with_own_hardware(_with_only_hardware(inventory))
+
+
+def _with_only_hardware(inventory: Inventory) -> Inventory:
     if len(inventory.hardware) != 1 or all(node.hardware for node in inventory.nodes):
         return inventory
     (only,) = inventory.hardware
     nodes = tuple(
-        node if node.hardware or "compute" not in node.roles else node.model_copy(update={"hardware": only})
+        node.model_copy(update={"hardware": only})
+        if "compute" in node.roles and not node.hardware and not counts_itself(node)
+        else node
         for node in inventory.nodes
     )
     return inventory.model_copy(update={"nodes": nodes})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.own_hardware import is_own
 from gpupool.cluster.schema import Inventory
 from gpupool.facts.hardware import Machine
 from gpupool.joining import compare
@@ -50,8 +51,10 @@ def _choose_hardware(
 ) -> None:
     known, slurm = inventory.hardware, inventory.slurm
     if claimed:
-        choice.hardware = options.hardware or next(iter(known), None)
-        if choice.hardware not in known:
+        choice.hardware = options.hardware or next((name for name in known if not is_own(name)), None)
+        if choice.hardware is None:
+            choice.wrong.append("the inventory has no entry of `hardware`, and a container has only its host's")
+        elif choice.hardware not in known:
             choice.wrong.append(f"there is no hardware {choice.hardware} in the inventory")
         return
     if options.hardware in known:
@@ -59,7 +62,8 @@ def _choose_hardware(
         differs = list(compare.misfits(machine, known[choice.hardware], slurm))
         choice.wrong += [f"it is not {choice.hardware}: {'; '.join(differs)}"] if differs else []
         return
-    fits = [] if options.hardware else compare.fitting(machine, known, slurm)
+    named = {name: hardware for name, hardware in known.items() if not is_own(name)}
+    fits = [] if options.hardware else compare.fitting(machine, named, slurm)
     if len(fits) > 1:
         choice.wrong.append(f"it fits {', '.join(fits)} (choose one with --hardware)")
     elif fits:

@@ -12,6 +12,7 @@ from gpupool.cluster.edit.files import Draft, draft, finish
 from gpupool.cluster.edit.tree import tree
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.own_hardware import KEYS, base_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.errors import GpupoolError
@@ -90,14 +91,19 @@ def renewed(original: Original, addresses: Mapping[str, str], choices: Mapping[s
         if (entry.hardware, entry.gpus, table[name].address) == (choice.hardware, choice.gpus, addresses[name]):
             continue
         old = original.data["nodes"][table[name].path[1]]
-        new = {**old, "name": name, "address": addresses[name], "hardware": choice.hardware}
-        new = (
-            {**new, "gpus": choice.gpus} if choice.gpus else {key: value for key, value in new.items() if key != "gpus"}
-        )
+        new = {**_with_choice(old, entry, choice), "name": name, "address": addresses[name]}
         made.edit("nodes", partial(text.without_node, name=name))
         made.edit("nodes", partial(text.with_node, entry=new))
         _with_hardware(made, choice)
     return _written(made, original, choices)
+
+
+def _with_choice(old: Mapping[str, Any], entry: NodeEntry, choice: Choice) -> dict[str, Any]:
+    """Return the keys of an entry with a choice's hardware and GPUs; another hardware replaces the node's own keys."""
+    replaced = {"gpus", "hardware"} | ({*KEYS} if choice.hardware != entry.hardware else set())
+    kept = {key: value for key, value in old.items() if key not in replaced}
+    hardware = base_of(choice.hardware)
+    return kept | ({"hardware": hardware} if hardware else {}) | ({"gpus": choice.gpus} if choice.gpus else {})
 
 
 def _entries(addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> list[dict[str, Any]]:

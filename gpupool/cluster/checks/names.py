@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from gpupool.addresses import is_dns_name
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.own_hardware import keys_of
 from gpupool.cluster.resolve.each_qos import accounts_of
 from gpupool.cluster.resolve.partitions import ACCOUNT
 from gpupool.cluster.resolve.site import Site
@@ -51,8 +52,12 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
         path: Path = ("nodes", index)
         if node.hardware and node.hardware not in inventory.hardware:
             yield unknown((*path, "hardware"), "hardware", node.hardware, inventory.hardware)
-        if "compute" in node.roles and not node.hardware:
-            yield Complaint(path, f"{node.name} is a compute node and has no hardware", "name an entry of `hardware:`")
+        if not node.hardware and (own := keys_of(node)):
+            message = f"{node.name} has {' and '.join(own)}, but no cpus"
+            yield Complaint(path, message, "set cpus, as `slurmd -C` prints it, or name an entry of `hardware:`")
+        elif "compute" in node.roles and not node.hardware:
+            message = f"{node.name} is a compute node and has no hardware"
+            yield Complaint(path, message, "set cpus and memory, or name an entry of `hardware:`")
         for gpu in node.gpus:
             if gpu not in inventory.gpu_types:
                 yield unknown((*path, "gpus", gpu), "GPU type", gpu, inventory.gpu_types)

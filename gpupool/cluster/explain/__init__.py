@@ -8,6 +8,7 @@ from gpupool.cluster.explain.user import of_user
 from gpupool.cluster.explain.values import Explained, Value, cap_of, entry_values, listed, nearest
 from gpupool.cluster.load import Loaded
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.own_hardware import base_of, keys_of
 from gpupool.cluster.resolve.outages import described, suspended
 from gpupool.cluster.resolve.site import Site
 
@@ -41,10 +42,12 @@ def _node(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str)
     node, expanded = cluster.nodes[name], site.node_table.by_name[name]
     entry, path = expanded.entry, expanded.path
     own = {"name": name, **({"address": node.address} if node.address else {})}
-    yield from entry_values(entry, path, places, own)
-    shape = site.inventory.hardware.get(entry.hardware or "")
-    if shape is not None:
-        yield from entry_values(shape, ("hardware", str(entry.hardware)), places, {}, "hardware.")
+    base = base_of(entry.hardware)
+    yield from entry_values(entry.model_copy(update={"hardware": base}), path, places, own)
+    if base is not None:
+        values = entry_values(site.inventory.hardware[base], ("hardware", base), places, {}, "hardware.")
+        yield from (value for value in values if value.key.split(".")[1] not in keys_of(entry))
+    if entry.hardware is not None:
         reserve = nearest(("slurm", "memory_reserve"), places) if "slurm" in site.inventory.model_fields_set else None
         yield Value("RealMemory", f"{node.memory}M", reserve)
     if node.features:

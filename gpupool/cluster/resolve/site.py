@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from gpupool.cluster import own_hardware
 from gpupool.cluster.complaints import Path
 from gpupool.cluster.node_table import ExpandedNode, NodeTable
 from gpupool.cluster.resolve.each_qos import keys_of_qos, with_each_qos
@@ -45,10 +46,13 @@ class Site:
         return keys_of_qos(self.written)
 
     def as_written(self, path: Path) -> Path:
-        """Return the path in the file of a path in `inventory`: an account's QoS may be in one for all accounts."""
+        """Return the path in the file of a path in `inventory`.
+
+        An account's QoS may be in one for all accounts, and a node's hardware in the node's entry.
+        """
         if path[:1] == ("qos",) and len(path) > 1 and path[1] in self._keys_of_qos:
             return ("qos", self._keys_of_qos[str(path[1])][0], *path[2:])
-        return path
+        return own_hardware.as_written(self.inventory, path)
 
     def system_of(self, entry: NodeEntry) -> Distribution:
         """Return the distribution of the nodes of an entry: its own, else its hardware's, else software's.

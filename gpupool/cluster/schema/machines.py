@@ -137,45 +137,81 @@ def _sized(value: Any) -> Any:
     return {"size": value} if isinstance(value, str) else value
 
 
+# The keys that both an entry of `hardware` and a node may have
+Sockets = Annotated[Several | None, Field(description="Sockets of a node; default: 1 if `cores` is set.")]
+Cores = Annotated[
+    Several | None, Field(description="Cores per socket; cpus must be sockets times cores times threads.")
+]
+Threads = Annotated[Several | None, Field(description="Threads per core; default: 1 if `cores` is set.")]
+Memory = Annotated[
+    Size | None,
+    Field(description="Nominal memory. RealMemory is this less slurm.memory_reserve, unless real_memory is set."),
+]
+RealMemory = Annotated[
+    SlurmMemory | None,
+    Field(description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node, in MiB: 515283."),
+]
+JobDisk = Annotated[
+    Annotated[LocalDisk, BeforeValidator(_sized, json_schema_input_type=LocalDisk | str)] | None,
+    Field(description="A node's disk for jobs, which they request with `--tmp`: its nominal size, or a mapping."),
+]
+Arch = Annotated[
+    Literal["x86_64", "aarch64", "ppc64le"] | None,
+    Field(description="Processor architecture, also a feature for `--constraint`; packages are by default x86_64's."),
+]
+NodeWeight = Annotated[
+    Weight | None, Field(description="Nodes with a lower weight are used first; Slurm's default: 1.")
+]
+_NVSWITCH = "NVSwitch connects the GPUs (HGX, DGX): their driver comes with the fabric manager."
+_CPUS_KEPT = "CPUs per GPU that only jobs on this GPU get (RestrictedCoresPerGPU)."
+_CORES_KEPT = "Cores of a node reserved for the system and its daemons (CoreSpecCount)."
+_MEMORY_KEPT = "Memory of a node reserved for the system (MemSpecLimit)."
+
+
+def logical_cpus(sockets: int | None, cores: int, threads: int | None) -> int:
+    """Return the logical CPUs of a node: sockets times cores per socket times threads per core."""
+    return (sockets or 1) * cores * (threads or 1)
+
+
+def _needs_cpus(schema: dict[str, Any]) -> None:
+    schema["required"].remove("cpus")
+    schema["anyOf"] = [{"required": ["cpus"]}, {"required": ["cores"]}]
+
+
 class Hardware(SourcedEntry):
     """A hardware model of nodes."""
 
-    cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
-    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 if `cores` is set.")
-    cores: Several | None = Field(None, description="Cores per socket; cpus must be sockets times cores times threads.")
-    threads: Several | None = Field(None, description="Threads per core; default: 1 if `cores` is set.")
-    memory: Size | None = Field(
-        None, description="Nominal memory. RealMemory is this less slurm.memory_reserve, unless real_memory is set."
-    )
-    real_memory: SlurmMemory | None = Field(
-        None, description="RealMemory in slurm.conf, as `slurmd -C` prints it on the node, in MiB: 515283."
-    )
+    model_config = ConfigDict(json_schema_extra=_needs_cpus)
+
+    cpus: Several = Field(description="Logical CPUs, as Slurm counts them; default: sockets times cores times threads.")
+    sockets: Sockets = None
+    cores: Cores = None
+    threads: Threads = None
+    memory: Memory = None
+    real_memory: RealMemory = None
     gpu_slots: Count | None = Field(None, description="Maximum GPUs of a node; used only to check the inventory.")
-    nvswitch: Flag = Field(
-        False, description="NVSwitch connects the GPUs (HGX, DGX): their driver comes with the fabric manager."
-    )
-    cpus_kept_per_gpu: Count = Field(
-        0, description="CPUs per GPU that only jobs on this GPU get (RestrictedCoresPerGPU)."
-    )
-    cores_kept: Count = Field(0, description="Cores of a node reserved for the system and its daemons (CoreSpecCount).")
-    memory_kept: Size = Field(0, description="Memory of a node reserved for the system (MemSpecLimit).")
-    local_disk: Annotated[LocalDisk, BeforeValidator(_sized, json_schema_input_type=LocalDisk | str)] | None = Field(
-        None, description="A node's disk for jobs, which they request with `--tmp`: its nominal size, or a mapping."
-    )
-    arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
-        None,
-        description="Processor architecture, also a feature for `--constraint`; packages are by default x86_64's.",
-    )
+    nvswitch: Flag = Field(False, description=_NVSWITCH)
+    cpus_kept_per_gpu: Count = Field(0, description=_CPUS_KEPT)
+    cores_kept: Count = Field(0, description=_CORES_KEPT)
+    memory_kept: Size = Field(0, description=_MEMORY_KEPT)
+    local_disk: JobDisk = None
+    arch: Arch = None
     distribution: NodeSystem | None = Field(
         None, description="The distribution of these nodes; default: software.distribution."
     )
-    weight: Weight | None = Field(
-        None,
-        description="Nodes with a lower weight are used first; Slurm's default: 1.",
-    )
+    weight: NodeWeight = None
     parameters: Parameters = Field(
         default_factory=dict, description="Further keys of these nodes' lines in slurm.conf, such as CpuBind."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_cores(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "cpus" not in data:
+            numbers = [data.get("sockets", 1), data.get("cores"), data.get("threads", 1)]
+            if all(type(number) is int for number in numbers):
+                return {"cpus": logical_cpus(*numbers), **data}
+        return data
 
     @property
     def threads_per_core(self) -> int:
@@ -232,7 +268,7 @@ class Cloud(SourcedEntry):
     shutdown_timeout: Duration = Field(120, description="Maximum time that a node takes to switch off.")
 
 
-_IMPLY_COMPUTE = ("hardware", "gpus")
+_IMPLY_COMPUTE = ("hardware", "gpus", "cpus", "cores")
 
 
 def _with_default_roles(schema: dict[str, Any]) -> None:
@@ -241,7 +277,7 @@ def _with_default_roles(schema: dict[str, Any]) -> None:
 
 
 class NodeEntry(SourcedEntry):
-    """One node, or a range of identical nodes. Without `roles`, a node with hardware or GPUs is a compute node."""
+    """One node, or a range of identical nodes. Without `roles`, a node with CPUs or GPUs is a compute node."""
 
     model_config = ConfigDict(json_schema_extra=_with_default_roles)
 
@@ -261,10 +297,31 @@ class NodeEntry(SourcedEntry):
         ),
     )
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
-    roles: tuple[Role, ...] = Field(min_length=1, description="Default for a node with `hardware` or `gpus`: compute.")
-    hardware: Name | None = Field(
-        None, description="An entry of `hardware`; default for compute nodes: the only entry, if there is only one."
+    roles: tuple[Role, ...] = Field(
+        min_length=1, description="Default for a node with `hardware`, `gpus`, `cpus` or `cores`: compute."
     )
+    hardware: Name | None = Field(
+        None,
+        description=(
+            "An entry of `hardware`; default for compute nodes without `cpus` and `cores`: the only entry, if there is "
+            "only one. Keys of the node override it: all of `hardware` but gpu_slots."
+        ),
+    )
+    cpus: Several | None = Field(
+        None, description="Logical CPUs, as Slurm counts them; default: sockets times cores times threads."
+    )
+    sockets: Sockets = None
+    cores: Cores = None
+    threads: Threads = None
+    memory: Memory = None
+    real_memory: RealMemory = None
+    nvswitch: Flag | None = Field(None, description=_NVSWITCH)
+    cpus_kept_per_gpu: Count | None = Field(None, description=_CPUS_KEPT)
+    cores_kept: Count | None = Field(None, description=_CORES_KEPT)
+    memory_kept: Size | None = Field(None, description=_MEMORY_KEPT)
+    local_disk: JobDisk = None
+    arch: Arch = None
+    weight: NodeWeight = None
     gpus: dict[Name, OnNode] = Field(default_factory=dict, description="Number of GPUs by type.")
     devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
         default_factory=dict,

@@ -92,7 +92,7 @@ def test_a_path_has_the_form_of_the_documentation() -> None:
     ("word", "meant"),
     [
         ("walltime", ["partitions[].max_time", "qos.NAME.max_wall", "accounts[].limits.per_job.wall"]),
-        ("ram", ["hardware.NAME.memory"]),
+        ("ram", ["hardware.NAME.memory", "nodes[].memory"]),
         ("allow_qos", ["partitions[].qos"]),
         ("bf_window", ["slurm.parameters.SchedulerParameters"]),
         ("flavour", []),

@@ -166,3 +166,18 @@ def test_nodes_with_other_gpus_have_separate_entries(site: Path) -> None:
     choices = {"gpu-3": Choice("box", None, {"a40": 8}), "gpu-4": Choice("box", None, {"a40": 4})}
     made = written.with_nodes(written.read_original(site), NEW, choices)
     assert {name: made.cluster.nodes[name].gpu_count for name in NEW} == {"gpu-3": 8, "gpu-4": 4}
+
+
+def test_a_renewed_node_keeps_its_own_keys_of_hardware_unless_it_gets_another(tmp_path: Path) -> None:
+    own = ("roles: [compute], hardware: box", "cpus: 64, memory: 512G, cpus_kept_per_gpu: 6")
+    site = copied(SMALL, tmp_path / "own", own)
+    original = written.read_original(site)
+    moved = {"gpu-2": "10.90.2.9"}
+    same = Choice(original.entries["gpu-2"].hardware, None, {"a40": 8})
+    made = written.renewed(original, moved, {"gpu-2": same})
+    made.draft.write()
+    row = "address: 10.90.2.9, cpus: 64, memory: 512G, cpus_kept_per_gpu: 6, gpus: {a40: 8}}"
+    assert f"- {{name: gpu-2, {row}" in text(site)
+    made = written.renewed(written.read_original(site), moved, {"gpu-2": Choice("box", None, {"a40": 8})})
+    made.draft.write()
+    assert "- {name: gpu-2, address: 10.90.2.9, hardware: box, gpus: {a40: 8}}" in text(site)
