@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import lines
 from gpupool.adopt.slurm_conf import cluster_of
-from gpupool.cluster.schema.software import AdminSsh
+from gpupool.cluster.schema.access import AdminSsh
 from gpupool.distributions.slurm import schedmd
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.door import Machine
