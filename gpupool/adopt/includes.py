@@ -6,7 +6,8 @@ from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import Line, lines
 from gpupool.cluster.complaints import Place
 
-_DEEP = 10  # Includes within Includes
+#: Files that include one another, below the first.
+DEEP = 10
 
 
 class Reader:
@@ -48,8 +49,8 @@ def is_followed(folder: Folder, place: Place, include: str, inner: str, above: t
     """
     if inner in above:
         folder.complain(place, f"{include}: the file includes itself", "remove this line")
-    elif len(above) > _DEEP:
-        folder.complain(place, f"{include}: more than {_DEEP} files include one another")
+    elif len(above) > DEEP:
+        folder.complain(place, f"{include}: more than {DEEP} files include one another")
     else:
         return True
     return False

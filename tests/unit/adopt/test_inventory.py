@@ -469,3 +469,10 @@ def test_odd_values_lead_to_an_inventory_and_never_to_a_traceback(tmp_path: Path
     assert "nodes.yml" in result.files
     for name in ("cluster.yml", "nodes.yml", "slurm.yml"):
         yaml.safe_load(result.files[name])
+
+
+@pytest.mark.parametrize("word", ["YES", "True", "1", "up"])
+def test_every_word_for_yes_makes_a_partition_the_default(tmp_path: Path, word: str) -> None:
+    """src/common/parse_value.c, s_p_handle_boolean."""
+    result = of(tmp_path, f"ClusterName=a\nNodeName=n1\nPartitionName=p Nodes=n1 Default={word}\n")
+    assert "default_partition: p" in result.files["slurm.yml"]
