@@ -28,10 +28,13 @@ class Folder:
         self.troubles: list[Located] = []
         self._top = top.resolve()
         self._left = _MOST
+        self._known: set[tuple[Place, str]] = set()
 
     def complain(self, place: Place, message: str, hint: str | None = None) -> None:
-        """Record what is wrong at a line, and what to do about it."""
-        self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
+        """Record what is wrong at a line, and what to do about it; once, however often its file is included."""
+        if (place, message) not in self._known:
+            self._known.add((place, message))
+            self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
 
     def has(self, name: str) -> bool:
         """Return whether the folder has a file of this name, or may have: `read` then reports why it is unknown."""

@@ -78,6 +78,13 @@ def test_a_loop_of_included_files_ends(tmp_path: Path, included: str, place: str
     assert troubles(result) == [f"{place}: warning: include {named}: the file includes itself (remove this line)"]
 
 
+def test_files_that_all_include_one_another_are_each_named_once(tmp_path: Path) -> None:
+    files = {f"d/{number}.conf": "include /etc/slurm/d/*.conf\n" for number in range(4)}
+    found = troubles(of(tmp_path, {"plugstack.conf": "include d/*.conf\n", **files}, {}))
+    why = "include /etc/slurm/d/*.conf: the file includes itself (remove this line)"
+    assert sorted(found) == [f"d/{number}.conf:1: warning: {why}" for number in range(4)]
+
+
 def test_a_relative_path_is_beside_the_file_that_includes_it(tmp_path: Path) -> None:
     """src/common/plugstack.c, _spank_conf_include; glob(3) matches no hidden file."""
     files = {
