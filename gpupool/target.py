@@ -12,7 +12,7 @@ from gpupool.testbed.state import State
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster, Node
-    from gpupool.cluster.schema.software import AdminSsh
+    from gpupool.cluster.schema.access import AdminSsh
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from pathlib import Path, PurePosixPath
 from pydantic import ValidationError
 
 from gpupool.adopt.folder import Folder
+from gpupool.adopt.includes import DEEP
 from gpupool.adopt.lines import lines
 from gpupool.adopt.slurm_conf import cluster_of
-from gpupool.cluster.schema.software import AdminSsh
+from gpupool.cluster.schema.access import AdminSsh
 from gpupool.distributions.slurm import schedmd
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.door import Machine
@@ -22,7 +23,6 @@ from gpupool.slurm import reservations
 ACCOUNTS = "accounting.cfg"
 _SCRIPT = shell_file(__package__, "controller.sh")
 _SECONDS = 180.0
-_ROUNDS = 10  # files that included files include
 _MOST = 200  # included files of one round
 _LONGEST = 400  # characters of a path: those of one round have to fit into a command line
 
@@ -87,7 +87,7 @@ def copy(nodes: Nodes, controller: str, into: Path) -> Running:
     if not running.conf or not (into / "slurm.conf").is_file():
         raise GpupoolError(f"{controller}: no slurm.conf was found; copy it to a folder, and use --files")
     asked: set[str] = set()
-    for _ in range(_ROUNDS):
+    for _ in range(DEEP):
         missing = [path for path in dict.fromkeys(_included(into, running.conf)) if path not in asked][:_MOST]
         if not missing:
             break

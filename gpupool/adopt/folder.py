@@ -1,6 +1,8 @@
 """The folder with the files of a cluster: only regular files inside it are read, and together only up to a size."""
 
 import errno
+import re
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from gpupool.cluster.complaints import Complaint, Located, Place
@@ -8,6 +10,7 @@ from gpupool.errors import UsageError
 
 _MOST = 50_000_000  # bytes of all files; a file that is included again counts again
 _LEAST = 1_000  # bytes that each file counts, so that empty files cannot be included for ever
+_WILD = re.compile(r"[*?[]")
 
 
 class Folder:
@@ -25,10 +28,13 @@ class Folder:
         self.troubles: list[Located] = []
         self._top = top.resolve()
         self._left = _MOST
+        self._known: set[tuple[Place, str]] = set()
 
     def complain(self, place: Place, message: str, hint: str | None = None) -> None:
-        """Record what is wrong at a line, and what to do about it."""
-        self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
+        """Record what is wrong at a line, and what to do about it; once, however often its file is included."""
+        if (place, message) not in self._known:
+            self._known.add((place, message))
+            self.troubles.append(Located(place, Complaint((), message, hint, "warning")))
 
     def has(self, name: str) -> bool:
         """Return whether the folder has a file of this name, or may have: `read` then reports why it is unknown."""
@@ -51,14 +57,30 @@ class Folder:
         A relative path is relative to the folder, as Slurm reads it, or else to the file `beside`. An absolute path is
         one of the cluster: it is the file of the folder that has as many of its last parts as possible.
         """
-        path = PurePosixPath(named)
-        if path.is_absolute():
-            parts = path.parts[1:]
-            tails = [str(PurePosixPath(*parts[start:])) for start in range(len(parts))]
-        else:
-            tails = [str(path)]
-        beside_it = str(PurePosixPath(beside).parent / path.name) if path.name else ""
-        return next((tail for tail in (*tails, beside_it) if tail and self.has(tail)), None)
+        name = PurePosixPath(named).name
+        beside_it = str(PurePosixPath(beside).parent / name) if name else ""
+        return next((tail for tail in (*map(str, _tails(named)), beside_it) if tail and self.has(tail)), None)
+
+    def find_all(self, pattern: str, beside: str) -> list[str]:
+        """Return the names of the files that an include of plugstack.conf means, in the order of glob(3).
+
+        The last part of the path may be a pattern. A relative path begins where the file `beside` is; an absolute one
+        is that of `find`, but a pattern never matches files at the top of the folder, such as slurm.conf.
+        """
+        path = PurePosixPath(beside).parent / pattern
+        if ".." in path.parts:
+            return []
+        if not is_pattern(path.name):
+            found = self.find(str(path), beside)
+            return [found] if found else []
+        for tail in _tails(str(path)):
+            if path.is_absolute() and len(tail.parts) == 1:
+                continue
+            hidden = path.name.startswith(".")
+            names = [name for name in self.names(str(tail.parent)) if fnmatchcase(name, path.name)]
+            if shown := [str(tail.parent / name) for name in names if hidden or not name.startswith(".")]:
+                return shown
+        return []
 
     def read(self, name: str) -> str | None:
         """Return the text of a file; None, with a trouble, if it cannot be read. Invalid UTF-8 becomes U+FFFD."""
@@ -87,3 +109,15 @@ class Folder:
         self._left -= max(path.stat().st_size, _LEAST)
         if self._left < 0:
             raise ValueError(f"the maximum of all files is {_MOST // 1_000_000} MB")
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether a path has a sign that glob(3) reads as a pattern."""
+    return bool(_WILD.search(path))
+
+
+def _tails(named: str) -> list[PurePosixPath]:
+    """Return the last parts of an absolute path, most parts first; a relative path as it is."""
+    path = PurePosixPath(named)
+    parts = path.parts[1:]
+    return [PurePosixPath(*parts[start:]) for start in range(len(parts))] if path.is_absolute() else [path]

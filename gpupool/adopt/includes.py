@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import Line, lines
+from gpupool.cluster.complaints import Place
 
-_DEEP = 10  # Includes within Includes
+#: Files that include one another, below the first.
+DEEP = 10
 
 
 class Reader:
@@ -36,10 +38,19 @@ class Reader:
         inner = self.folder.find(named, line.place.file)
         if inner is None:
             self.folder.complain(line.place, f"Include {named}: the folder has no such file", "copy it into the folder")
-        elif inner in above:
-            self.folder.complain(line.place, f"Include {named}: the file includes itself", "remove this line")
-        elif len(above) > _DEEP:
-            self.folder.complain(line.place, f"Include {named}: more than {_DEEP} files include one another")
-        else:
-            return inner
-        return None
+            return None
+        return inner if is_followed(self.folder, line.place, f"Include {named}", inner, above) else None
+
+
+def is_followed(folder: Folder, place: Place, include: str, inner: str, above: tuple[str, ...]) -> bool:
+    """Return whether the lines of the file `inner` are read where the line `include` is; if not, complain.
+
+    `above` has the names of the files that include one another, from the first one to that of `place`.
+    """
+    if inner in above:
+        folder.complain(place, f"{include}: the file includes itself", "remove this line")
+    elif len(above) > DEEP:
+        folder.complain(place, f"{include}: more than {DEEP} files include one another")
+    else:
+        return True
+    return False

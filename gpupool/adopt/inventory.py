@@ -120,8 +120,7 @@ def _add(draft: Draft, folder: Folder, conf: SlurmConf) -> Names:
     if not names.new:
         reasons = "\n".join(map(str, folder.troubles))
         raise GpupoolError(f"{folder.top}/slurm.conf has no line of nodes that can be read\n{reasons}".rstrip())
-    has_slurmdbd = (conf.value("accountingstoragetype") or "").lower().endswith("slurmdbd")
-    manage = ["slurm", "accounts"] if has_slurmdbd else ["slurm"]
+    manage = ["slurm", "accounts"] if conf.has_slurmdbd else ["slurm"]
     draft.data["cluster"] |= {"network": network(draft), "inferred": ["network"], "manage": manage}
     draft.data["scheduler"] = {"allocate": "core" if cores else "thread"}
     return names

@@ -10,7 +10,7 @@ from gpupool.adopt.hardware import gres_of, machine
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.partitions import prices
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
-from gpupool.adopt.values import is_no_default_time, is_secret, options
+from gpupool.adopt.values import NO, YES, is_no_default_time, is_secret, options
 from gpupool.cluster.complaints import Place
 from gpupool.slurm.hostlists import expanded, one_each
 from gpupool.slurm.keys.tables import keys
@@ -80,15 +80,13 @@ _ENFORCED = {
     "limits": {"limits", "associations"},
     "qos": {"qos", "associations"},
 }
-_TRUE, _FALSE = frozenset(("yes", "true", "1", "up")), frozenset(("no", "false", "0", "down"))
 
 
 def meaning(conf: SlurmConf, nodes_of: Callable[[Entry], list[str]]) -> Meaning:
     """Return the values of a slurm.conf; `nodes_of` returns the nodes of a partition."""
     found: Meaning = {("settings", "slurmctldhost", ""): " ".join(_controllers(conf))}
-    accounted = (conf.value("accountingstoragetype") or "").lower().endswith("slurmdbd")
     for name, facts in conf.settings.items():
-        if name not in _HOSTS and (accounted or name != "accountingstoragehost"):
+        if name not in _HOSTS and (conf.has_slurmdbd or name != "accountingstoragehost"):
             found["settings", name, ""] = _setting(name, facts[-1].value)
     for entry in conf.of("NodeName"):
         found.update(_node(entry))
@@ -163,7 +161,7 @@ def _flags() -> frozenset[str]:
 
 def _yes_or_no(text: str) -> str:
     word = text.lower()
-    return "yes" if word in _TRUE else "no" if word in _FALSE else word
+    return "yes" if word in YES else "no" if word in NO else word
 
 
 def _node(entry: Entry) -> Meaning:

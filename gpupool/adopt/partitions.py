@@ -8,7 +8,7 @@ from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.nodes import Names, selector
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
-from gpupool.adopt.values import in_seconds, options, span, whole
+from gpupool.adopt.values import YES, in_seconds, options, span, whole
 from gpupool.cluster.complaints import Path, Place
 from gpupool.slurm.hostlists import expand, fold_set
 
@@ -19,9 +19,7 @@ _ACTIONS = {"requeue": "requeue", "cancel": "cancel"}
 def add_partitions(draft: Draft, folder: Folder, conf: SlurmConf, names: Names) -> None:
     """Add all partitions that have nodes to a draft."""
     preempts = _preemption(draft, conf)
-    defaults = [
-        entry for entry in conf.of("PartitionName") if (entry.value("default") or "no").lower() in ("yes", "true", "1")
-    ]
+    defaults = [entry for entry in conf.of("PartitionName") if (entry.value("default") or "no").lower() in YES]
     for entry in conf.of("PartitionName"):
         facts = [entry.head, *entry.facts.values()]
         nodes = list(dict.fromkeys(_nodes(folder, conf, entry, names)))

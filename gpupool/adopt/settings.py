@@ -6,7 +6,7 @@ from typing import Any
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.slurm_conf import SlurmConf
-from gpupool.adopt.values import in_seconds, is_secret, options, readable, size, whole
+from gpupool.adopt.values import YES, in_seconds, is_secret, options, readable, size, whole
 from gpupool.cluster.complaints import Path
 from gpupool.slurm.keys.tables import own
 from gpupool.slurm.releases import has
@@ -67,7 +67,7 @@ def add_settings(draft: Draft, conf: SlurmConf, cgroup: Iterable[list[Fact]], fi
         draft.data["slurm"]["cgroup"] = {"parameters": {"SystemdTimeout": 1000}}
     for fact in (fact for line in cgroup for fact in line):
         if fact.key.lower() == "constraindevices":
-            draft.say(("gpu", "constrain_devices"), fact.value.lower() in ("yes", "true", "1", "up"), fact)
+            draft.say(("gpu", "constrain_devices"), fact.value.lower() in YES, fact)
         else:
             draft.keep(("slurm", "cgroup", "parameters"), fact)
 

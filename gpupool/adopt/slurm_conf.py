@@ -56,6 +56,11 @@ class SlurmConf:
         facts = self.settings.get(key.lower())
         return facts[-1].value if facts else None
 
+    @property
+    def has_slurmdbd(self) -> bool:
+        """Whether slurmdbd has the cluster's accounting."""
+        return (self.value("accountingstoragetype") or "").lower().endswith("slurmdbd")
+
     def of(self, kind: str) -> tuple[Entry, ...]:
         """Return the entries of a kind, such as NodeName."""
         return self.entries.get(kind, ())

@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from gpupool.cluster.complaints import Path
-from gpupool.cluster.schema.software import DriverChoice, Software
+from gpupool.cluster.schema.drivers import DriverChoice
+from gpupool.cluster.schema.software import Software
 from gpupool.distributions.tables import Distribution
 from gpupool.nvidia.tables import Module, branches, distributions
 

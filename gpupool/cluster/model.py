@@ -9,16 +9,20 @@ from typing import Literal
 
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema import labs
+from gpupool.cluster.schema.access import Access
 from gpupool.cluster.schema.directory import Directory
+from gpupool.cluster.schema.environment import Environment
 from gpupool.cluster.schema.labs import Limits, PreemptAction, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.managed import ROLES
+from gpupool.cluster.schema.policies import Policies
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.site_files import SiteFile
-from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
+from gpupool.cluster.schema.software import Software
 from gpupool.cluster.schema.storage import Export, Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.cluster.schema.tools import Timer, Tool
 from gpupool.distributions.tables import Distribution
 from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has

@@ -1,7 +1,7 @@
 """The settings of Docker and Singularity on each node, for Slurm's files and for the system's."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Docker, Singularity
+from gpupool.cluster.schema.containers import Docker, Singularity
 
 
 def docker_on(cluster: Cluster, node: Node) -> Docker | None:

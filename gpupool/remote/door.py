@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gpupool.cluster.schema.software import AdminSsh
+    from gpupool.cluster.schema.access import AdminSsh
     from gpupool.testbed.state import State
 
 

@@ -7,7 +7,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.places import export_of
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.system_paths import is_the_systems
-from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
+from gpupool.cluster.schema.containers import CONTAINER_NETWORK, Docker
 
 _DOCKER: Path = ("software", "docker")
 _SERVERS = {"controller", "backup-controller", "database"}

@@ -5,17 +5,21 @@ from typing import Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.accepted import AcceptedWarning
+from gpupool.cluster.schema.access import Access
 from gpupool.cluster.schema.base import Entry, Name, NameOfEach, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
+from gpupool.cluster.schema.environment import Environment
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
 from gpupool.cluster.schema.outages import Outage
+from gpupool.cluster.schema.policies import Policies
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.site_files import SiteFile
-from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
+from gpupool.cluster.schema.software import Software
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.cluster.schema.tools import Timer, Tool
 
 
 class Inventory(Entry):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Node, User
-from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
+from gpupool.cluster.schema.containers import CONTAINER_NETWORK, Docker
 from gpupool.compile.containers import docker_on
 from gpupool.compile.system.daemons import drop_in
 from gpupool.compile.template import fill

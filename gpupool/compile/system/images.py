@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Image
+from gpupool.cluster.schema.containers import Image
 from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS

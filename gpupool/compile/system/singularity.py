@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Download
+from gpupool.cluster.schema.containers import Download
 from gpupool.compile.containers import singularity_on
 from gpupool.compile.of_user import shell_word
 from gpupool.compile.template import fill

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpupool.cluster import attachments
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Tool
+from gpupool.cluster.schema.tools import Tool
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.system import manual

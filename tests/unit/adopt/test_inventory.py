@@ -471,38 +471,8 @@ def test_odd_values_lead_to_an_inventory_and_never_to_a_traceback(tmp_path: Path
         yaml.safe_load(result.files[name])
 
 
-PLUGINS = "include /etc/slurm/plugstack.conf.d/*.conf"
-NONE = "no file of the folder"
-
-
-@pytest.mark.parametrize(
-    ("files", "places", "text", "troubles"),
-    [
-        ({}, {}, None, []),  # Debian's file
-        ({}, None, None, [f"plugstack.conf:2: warning: {PLUGINS}: {NONE} (copy these files, if there are any)"]),
-        (
-            {"2.conf": "optional b.so\n# of b\n", "1.conf": "required a.so x=y"},
-            {},
-            "required a.so x=y\noptional b.so\n",
-            [],
-        ),
-        (
-            {"1.conf": "include plugstack.conf\noptional a.so"},
-            {},
-            "optional a.so\n",
-            [f"plugstack.conf.d/1.conf:1: warning: include plugstack.conf: {NONE} (copy it into the folder)"],
-        ),
-    ],
-)
-def test_plugins_of_included_files_are_the_sites(
-    tmp_path: Path, files: dict[str, str], places: dict[str, str] | None, text: str | None, troubles: list[str]
-) -> None:
-    """Nodes without slurm.conf get plugstack.conf from the controller, without the files that it includes."""
-    (tmp_path / "plugstack.conf.d").mkdir()
-    plain = "ClusterName=a\nSlurmctldHost=c\nNodeName=n1\nPartitionName=p Nodes=n1\n"
-    own = {"slurm.conf": plain, "plugstack.conf": f"# plugins\n{PLUGINS}\n"}
-    for name, of in {**own, **{f"plugstack.conf.d/{name}": of for name, of in files.items()}}.items():
-        (tmp_path / name).write_text(of)
-    result = adopted(Folder(tmp_path), "24.11", places)
-    assert result.files.get("slurm/plugstack.conf") == text
-    assert [str(trouble) for trouble in result.troubles if "plugstack" in str(trouble)] == troubles
+@pytest.mark.parametrize("word", ["YES", "True", "1", "up"])
+def test_every_word_for_yes_makes_a_partition_the_default(tmp_path: Path, word: str) -> None:
+    """src/common/parse_value.c, s_p_handle_boolean."""
+    result = of(tmp_path, f"ClusterName=a\nNodeName=n1\nPartitionName=p Nodes=n1 Default={word}\n")
+    assert "default_partition: p" in result.files["slurm.yml"]

@@ -18,7 +18,7 @@ READERS: Mapping[str, str] = {
     "gpupool/cluster/checks/directory.py": "keys in PEM",
     "gpupool/cluster/checks/parameters.py": "our table of parameters",
     "gpupool/cluster/schema/labs.py": "keys in PEM",
-    "gpupool/cluster/schema/software.py": "keys in PEM and in OpenPGP's armor",
+    "gpupool/cluster/schema/repositories.py": "keys in PEM and in OpenPGP's armor",
     "gpupool/cluster/secret_text.py": "keys in PEM and in OpenPGP's armor",
     "gpupool/compile/programs.py": "imports of our own programs",
     "gpupool/engine/explain.py": "paramiko",

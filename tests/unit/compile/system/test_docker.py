@@ -11,7 +11,7 @@ import pytest
 from inventories import cluster_at
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.schema.software import Image
+from gpupool.cluster.schema.containers import Image
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.system.docker import GPUS_DROP_IN, PURGE, PURGE_TIMER, SETTINGS, SUDO, settings

@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from inventories import INVENTORY, cluster_at
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import DevPorts
+from gpupool.cluster.schema.policies import DevPorts
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules, without
 from gpupool.operations.firewall import admits

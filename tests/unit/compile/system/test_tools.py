@@ -8,7 +8,7 @@ import pytest
 from inventories import cluster_at
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.schema.software import Tool
+from gpupool.cluster.schema.tools import Tool
 from gpupool.compile import files_of
 from gpupool.compile.system.tools import sbash
 
