@@ -91,6 +91,8 @@ def renewed(original: Original, addresses: Mapping[str, str], choices: Mapping[s
             continue
         old = original.data["nodes"][table[name].path[1]]
         new = {**old, "name": name, "address": addresses[name], "hardware": choice.hardware}
+        if table[name].addresses:
+            new["addresses"] = dict(table[name].addresses)
         new = (
             {**new, "gpus": choice.gpus} if choice.gpus else {key: value for key, value in new.items() if key != "gpus"}
         )

@@ -14,6 +14,7 @@ from gpupool.cluster.schema.base import (
     Flag,
     Mode,
     Name,
+    NetworkName,
     Nodes,
     PathOfUser,
     PlainPath,
@@ -312,9 +313,14 @@ class AdminSsh(Entry):
         description="Path of the private key on the admin's machine; default: that of ~/.ssh/config, else "
         "the keys of the SSH agent.",
     )
+    network: NetworkName | None = Field(
+        None,
+        description="A network of cluster.networks, at whose addresses gpupool logs in; nodes without one there: at "
+        "their `address`. Default: cluster.network.",
+    )
     networks: tuple[Network, ...] = Field(
         (),
-        description="Networks outside of cluster.network that admins log in from: all nodes accept SSH from them.",
+        description="Networks outside of the cluster's that admins log in from: all nodes accept SSH from them.",
     )
 
     @property
