@@ -127,8 +127,8 @@ class Slurm(SourcedEntry):
     network: NetworkName | None = Field(
         None,
         description="A network of cluster.networks, at whose addresses Slurm's daemons reach each other (NodeAddr, "
-        "SlurmctldHost, AccountingStorageHost). Controllers need one there; other nodes without it keep `address`, "
-        "which the others then need a route to. Default: cluster.network.",
+        "SlurmctldHost, AccountingStorageHost). Controllers need one there; other nodes without one keep `address`, "
+        "and need routes between the two networks. Default: cluster.network.",
     )
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",
