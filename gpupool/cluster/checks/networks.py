@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from gpupool.addresses import name_in
@@ -10,6 +11,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.slurm.hostlists import fold_set
 
+_CONTROLLERS = frozenset(("controller", "backup-controller"))
 _NETWORKS = ("cluster", "networks")
 
 
@@ -72,13 +74,21 @@ def ensure_chosen_networks_exist(site: Site) -> Iterator[Complaint]:
 def ensure_controllers_are_in_slurms_network(site: Site) -> Iterator[Complaint]:
     """Controllers have an address in slurm.network; other nodes without one keep `address`."""
     network = site.inventory.slurm.network
-    roles = {"controller", "backup-controller"}
     yield from _without(
         site,
         ("slurm", "network"),
         network,
-        (node.name for node in site.node_table.nodes if not roles.isdisjoint(node.entry.roles)),
+        (node.name for node in site.node_table.nodes if not _CONTROLLERS.isdisjoint(node.entry.roles)),
     )
+
+
+def ensure_heads_are_in_slurms_network(site: Site) -> Iterator[Complaint]:
+    """Heads have an address in slurm.network, because srun connects to each node of a job."""
+    heads = [node for node in site.node_table.nodes if "head" in node.entry.roles]
+    names = [node.name for node in heads if _CONTROLLERS.isdisjoint(node.entry.roles)]
+    for complaint in _without(site, ("slurm", "network"), site.inventory.slurm.network, names):
+        message = f"{complaint.message}: srun there needs a route to the nodes' addresses in it"
+        yield replace(complaint, message=message, severity="warning")
 
 
 def ensure_servers_and_clients_share_a_network(site: Site) -> Iterator[Complaint]:

@@ -41,6 +41,8 @@ def _node(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str)
     node, expanded = cluster.nodes[name], site.node_table.by_name[name]
     entry, path = expanded.entry, expanded.path
     own = {"name": name, **({"address": node.address} if node.address else {})}
+    if node.addresses:
+        own["addresses"] = ", ".join(f"{network}: {address}" for network, address in node.addresses.items())
     yield from entry_values(entry, path, places, own)
     shape = site.inventory.hardware.get(entry.hardware or "")
     if shape is not None:
