@@ -17,8 +17,8 @@ _LET_IN = {
 def refused(table: str, networks: list[str]) -> None:
     """Refuse if cloud-init would write /etc/hosts anew, or unattended-upgrades would reboot the node.
 
-    A plan also names firewalls, which must let in `networks`, and programs that configure machines. `table` is gpupool's
-    own table of nftables. Nothing is changed; all other operations are done before the refusal counts.
+    A plan also names firewalls, which must let in `networks`, and programs that configure machines. `table` is our
+    table of nftables. Nothing is changed; all other operations are done before the refusal counts.
     """
     others = look(Masters, "the other programs that configure this node", table=table)
     if undone := problems(others):

@@ -67,6 +67,19 @@ def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
     }
 
 
+def test_a_node_that_leaves_its_range_keeps_its_addresses_in_further_networks(tmp_path: Path) -> None:
+    networks = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, networks: {fabric: 10.91.0.0/16}}")
+    further = ('address: "10.90.2.[1-2]"', 'address: "10.90.2.[1-2]", addresses: {fabric: "10.91.2.[1-2]"}')
+    original = written.read_original(copied(SMALL, tmp_path / "networks", networks, further))
+    made = written.renewed(original, {"gpu-2": "10.90.2.9"}, {"gpu-2": Choice("box", None, {"a40": 8})})
+    addresses = {name: (node.address, node.addresses.get("fabric")) for name, node in made.cluster.nodes.items()}
+    assert addresses == {
+        "ctl": ("10.90.1.1", None),
+        "gpu-1": ("10.90.2.1", "10.91.2.1"),
+        "gpu-2": ("10.90.2.9", "10.91.2.2"),
+    }
+
+
 def test_a_node_is_not_retired_if_a_lab_would_own_more_than_the_rest(site: Path) -> None:
     with pytest.raises(BadInventoryError, match=r"lower 10 of red and 6 of blue by 8 in sum"):
         written.without_nodes(written.read_original(site), ["gpu-1"])
