@@ -20,6 +20,8 @@ from gpupool.compile.system.ssh import files as ssh_files
 from gpupool.compile.system.ssh import names_of_nodes, settings
 from gpupool.compile.system.storage import mounts_for
 from gpupool.joining.network import servers_of
+from gpupool.joining.prepare import logins
+from gpupool.joining.written import read_original
 from gpupool.target import target_of
 from gpupool.testbed.overlay import stand_in
 from gpupool.verify.links import links
@@ -186,3 +188,11 @@ def test_a_testbed_has_one_network(tmp_path: Path) -> None:
 def test_a_node_leaves_a_range_with_all_its_addresses(tmp_path: Path) -> None:
     text = without_node((copied(STORED, tmp_path, *ALL) / "inventory.yml").read_text(), "gpu-1")
     assert "{name: gpu-2, address: 10.91.2.2, addresses: {fabric: 10.92.2.2, mgmt: 10.93.2.1}, roles" in text
+
+
+def test_a_new_machine_is_logged_in_to_in_the_network_of_admins(tmp_path: Path) -> None:
+    original = read_original(copied(STORED, tmp_path, *ALL))
+    target = target_of(original.cluster, tmp_path, "nodes")
+    new = {"gpu-3": "10.91.2.3", "gpu-4": "10.91.2.4"}
+    further = {"gpu-3": {"mgmt": "10.93.2.3", "fabric": "10.92.2.3"}, "gpu-4": {"fabric": "10.92.2.4"}}
+    assert logins(target, original, new, further) == {"gpu-3": "10.93.2.3", "gpu-4": "10.91.2.4"}
