@@ -20,3 +20,9 @@ def is_ipv4(text: str) -> bool:
 def is_dns_name(text: str) -> bool:
     """Return whether a text is a name that DNS takes; an IPv4 address is none."""
     return _DNS_NAME.fullmatch(text) is not None
+
+
+def name_in(name: str, network: str) -> str:
+    """Return the name of a node's address in a further network: `a40-01-fabric`, `a40-01-fabric.example.org`."""
+    host, dot, domain = name.partition(".")
+    return f"{host}-{network}{dot}{domain}"

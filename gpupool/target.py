@@ -63,8 +63,8 @@ class Target:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The addresses of these nodes by name."""
-        return {node.name: node.address for node in self.nodes if node.address}
+        """The addresses to log in to, by node."""
+        return {node.name: node.logged_in_at for node in self.nodes if node.logged_in_at}
 
     @property
     def admin(self) -> "AdminSsh":
@@ -91,7 +91,7 @@ class Target:
         """Return pyinfra's `host.data` of a node, for roles and the connector."""
         return {
             **self.ssh,
-            "ssh_hostname": node.address,
+            "ssh_hostname": node.logged_in_at,
             "cluster": self.cluster,
             "node": node,
             "environment": self.environment,

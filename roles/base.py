@@ -69,7 +69,7 @@ def try_files(cluster: Cluster, node: Node) -> None:
 def check_settings(cluster: Cluster, node: Node) -> None:
     """Fail if another file or program overrides settings of the inventory; late, because an admin mends it."""
     overrides.refused(name="Settings in force", paths=layered_for(cluster, node))
-    masters.refused(name="Other programs", table=TABLE, network=cluster.entry.network)
+    masters.refused(name="Other programs", table=TABLE, networks=list(cluster.networks))
 
 
 def is_managed_wholly(cluster: Cluster, node: Node) -> bool:

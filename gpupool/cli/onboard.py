@@ -37,6 +37,14 @@ Network = Annotated[
     str | None,
     typer.Option("--network", metavar="SPEED", help="Minimum speed of the link to fileservers: 10G or 1000M."),
 ]
+Addresses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--address",
+        metavar="NETWORK=ADDRESS",
+        help="Address in a network of cluster.networks, or a range for several nodes; may be repeated.",
+    ),
+]
 Keys = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,6 +68,7 @@ def command(
     hardware: HardwareOption = None,
     gpus: Gpus = None,
     network: Network = None,
+    address: Addresses = None,
     host_key: Keys = None,
     replace: Replace = False,
     yes: Yes = False,
@@ -86,7 +95,7 @@ def command(
     from gpupool.joining.request import gpus_of
     from gpupool.remote.controller import reach
 
-    options = MachineOptions(hardware, gpus_of(gpus), least_of(network))
+    options = MachineOptions(hardware, gpus_of(gpus), least_of(network), addresses=tuple(address or ()))
     runner, original = runner_and_original(inventory, on, "onboard", verbose=verbose)
     with reach(runner.target) as controller:
         person = _AtTerminal(host_key or ())

@@ -101,6 +101,9 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             managed_roles=site.managed_roles(entry),
             dns_name=None if by_number else expanded.address,
             hostname=expanded.hostname,
+            addresses=expanded.addresses,
+            slurm_address=expanded.addresses.get(inventory.slurm.network or ""),
+            ssh_address=expanded.addresses.get(inventory.access.admin.network or ""),
         )
 
 
@@ -229,7 +232,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
                 key,
                 export.server,
                 export.path,
-                source=f"{servers[export.server].fqdn}:{export.path}",
+                source=f"{servers[export.server].serves_at(export.network)}:{export.path}",
                 at=place,
                 nodes=tuple(name for name in select(selector) if name != export.server),
                 dataset=dataset_of(export, pools_on(storage, export.server, select)) if export.fs == "zfs" else None,

@@ -7,6 +7,7 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from gpupool.addresses import name_in
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema import labs
 from gpupool.cluster.schema.access import Access
@@ -51,6 +52,8 @@ class Node:
     slurm.conf. `system` is the distribution that the node runs. `managed_roles` are the modules of `gpupool.roles` that
     the inventory's `manage` has for the node. `dns_name` is where daemons reach a node without an IPv4 address,
     `hostname` the name of its machine, if Slurm has another one for the node: both only if gpupool does not manage it.
+    `addresses` are those in further networks, by network; `slurm_address` and `ssh_address` are those of them that
+    Slurm's daemons and gpupool's SSH use in place of `address`.
     """
 
     name: str
@@ -76,6 +79,9 @@ class Node:
     managed_roles: frozenset[str] = frozenset(ROLES)
     dns_name: str | None = None
     hostname: str | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    slurm_address: str | None = None
+    ssh_address: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return what pyinfra's command line prints of the node."""
@@ -93,7 +99,39 @@ class Node:
     @property
     def reached_at(self) -> str | None:
         """Where Slurm's daemons reach the node: its IPv4 address or its DNS name; None if its own name leads there."""
-        return self.address or self.dns_name
+        return self.slurm_address or self.address or self.dns_name
+
+    @property
+    def logged_in_at(self) -> str | None:
+        """The address to which gpupool's SSH connects."""
+        return self.ssh_address or self.address
+
+    def serves_at(self, network: str | None) -> str:
+        """Return where clients find the node's exports: its address in a further network, or its long name.
+
+        An address, because only the /etc/hosts that gpupool writes has its names in further networks.
+        """
+        return self.addresses[network] if network else self.fqdn
+
+    @property
+    def all_addresses(self) -> tuple[str, ...]:
+        """Its IPv4 addresses in all networks."""
+        return (*((self.address,) if self.address else ()), *self.addresses.values())
+
+    @property
+    def further_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Its names in further networks by address, such as a40-01-fabric: the long one first."""
+        names = (self.fqdn, self.name)
+        return {
+            address: tuple(dict.fromkeys(name_in(name, network) for name in names))
+            for network, address in self.addresses.items()
+        }
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """All names and addresses by which other nodes reach it, its own name first."""
+        further = (word for address, names in self.further_names.items() for word in (*names, address))
+        return tuple(dict.fromkeys(word for word in (self.name, self.fqdn, self.address, *further) if word))
 
     @property
     def manages_all(self) -> bool:
@@ -240,8 +278,9 @@ class Mount:
     """An export as a node mounts it; `entry` has all other values as written.
 
     `export` is its key, `path` the directory on the server, `at` its directory on clients, and `source` `server:path`
-    with the server's full name. If the site mounts it, `source` is the kind of file system, and `server` a node that
-    creates directories on it, or empty. `dataset` is the name in ZFS; None outside of declared pools.
+    with the server's full name, or its address in the export's network. If the site mounts it, `source` is the kind of
+    file system, and `server` a node that creates directories on it, or empty. `dataset` is the name in ZFS; None
+    outside of declared pools.
     """
 
     entry: Export
@@ -418,6 +457,11 @@ class Cluster(Sections):
         if roles not in self._having:
             self._having[roles] = tuple(node for node in self.nodes.values() if node.has(*roles))
         return self._having[roles]
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        """The networks of all nodes' addresses; the first is that of `address`."""
+        return (self.entry.network, *self.entry.networks.values())
 
     @property
     def controllers(self) -> tuple[Node, ...]:

@@ -33,13 +33,17 @@ _MOST = 100_000  # nodes of one range: a larger one is a mistake, and would take
 
 @dataclass(frozen=True)
 class ExpandedNode:
-    """One node of an entry: its name, its address, the entry's path, and the host name of its machine."""
+    """One node of an entry: its name, its address, the entry's path, and the host name of its machine.
+
+    `addresses` are those in further networks, by network.
+    """
 
     name: str
     address: str | None
     entry: "NodeEntry"
     path: Path
     hostname: str | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def expand(text: str) -> list[str]:
@@ -255,19 +259,22 @@ def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> It
         foreign = entry.managed and _FOREIGN.fullmatch(strange) and strange.lower() not in _RESERVED[1:]
         hint = "a node with `managed: false` can have this name" if foreign else None
         complaints.append(Complaint((*path, "name"), message, hint))
-    elif entry.address and any(name.lower() == "localhost" for name in names):
-        complaints.append(Complaint((*path, "address"), "localhost has its address on every machine", "remove it"))
+    elif (entry.address or entry.addresses) and any(name.lower() == "localhost" for name in names):
+        key = "address" if entry.address else "addresses"
+        complaints.append(Complaint((*path, key), "localhost has its address on every machine", "remove it"))
     addresses = _of_each(entry.address, entry, names, complaints, (*path, "address"))
     hostnames = _of_each(entry.hostname, entry, names, complaints, (*path, "hostname"))
-    for name, address, hostname in zip(names, addresses, hostnames, strict=False):
-        yield ExpandedNode(name, address, entry, path, hostname)
+    further = [_of_each(text, entry, names, complaints, (*path, "addresses", n)) for n, text in entry.addresses.items()]
+    for name, address, hostname, *others in zip(names, addresses, hostnames, *further, strict=False):
+        own = {network: other for network, other in zip(entry.addresses, others, strict=True) if other}
+        yield ExpandedNode(name, address, entry, path, hostname, own)
 
 
 def _of_each(
     text: str | None, entry: "NodeEntry", names: list[str], complaints: list[Complaint], path: Path
 ) -> list[str | None]:
     """Return the value of each node of an entry; none, with a complaint, if the range has another length."""
-    what, example = ("addresses", "10.66.1.[1-4]") if path[-1] == "address" else ("host names", "d[1-4]")
+    what, example = ("host names", "d[1-4]") if path[-1] == "hostname" else ("addresses", "10.66.1.[1-4]")
     try:
         values = expand(text) if text else []
     except ValueError as error:
@@ -285,7 +292,7 @@ def _of_each(
 def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:
     """Yield complaints about a name that two nodes have, and an address of two nodes if gpupool manages one of them."""
     names = Counter(node.name for node in nodes)
-    addresses = Counter(node.address for node in nodes if node.address)
+    addresses = Counter(address for node in nodes for _, address in _keys_of_addresses(node))
     first_name: dict[str, Path] = {}
     first_address: dict[str, ExpandedNode] = {}
     for node in nodes:
@@ -293,8 +300,18 @@ def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:
             message = f"the node {node.name} is defined twice; first in nodes[{first_name[node.name][1]}]"
             yield Complaint((*node.path, "name"), message)
         first_name.setdefault(node.name, node.path)
-        if node.address and addresses[node.address] > 1:
-            first = first_address.setdefault(node.address, node)
+        for key, address in _keys_of_addresses(node):
+            if addresses[address] == 1:
+                continue
+            first = first_address.setdefault(address, node)
             if first is not node and (first.entry.managed or node.entry.managed):
-                message = f"{node.name} has address {node.address}, which {first.name} has too"
-                yield Complaint((*node.path, "address"), message)
+                message = f"{node.name} has address {address}, which {first.name} has too"
+                yield Complaint((*node.path, *key), message)
+
+
+def _keys_of_addresses(node: ExpandedNode) -> Iterator[tuple[Path, str]]:
+    """Yield the addresses of a node, each with its key in the node's entry."""
+    if node.address:
+        yield ("address",), node.address
+    for network, address in node.addresses.items():
+        yield ("addresses", network), address

@@ -15,13 +15,15 @@ from gpupool.joining import compare
 class MachineOptions:
     """The admin's options for machines: hardware, GPUs by type, minimum Mbit/s to fileservers; None if not given.
 
-    `in_service` are the GPUs that a known node must have: GPUs out of service may be missing.
+    `in_service` are the GPUs that a known node must have: GPUs out of service may be missing. `addresses` are words
+    like fabric=10.67.1.9.
     """
 
     hardware: str | None = None
     gpus: Mapping[str, int] | None = None
     network: int | None = None
     in_service: Mapping[str, int] | None = None
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass

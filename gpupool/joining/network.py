@@ -36,6 +36,10 @@ def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[
 
 def servers_of(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return the names of the servers whose exports a node mounts, by address."""
-    names = dict.fromkeys(mount.server for mount in cluster.mounts if node.name in mount.clients and not mount.by_site)
-    servers = [cluster.nodes[name] for name in names if name in cluster.nodes and name != node.name]
-    return {server.address: server.name for server in servers if server.address}
+    mounts = [mount for mount in cluster.mounts if node.name in mount.clients and not mount.by_site]
+    servers = [(cluster.nodes[mount.server], mount) for mount in mounts if mount.server in cluster.nodes]
+    return {
+        address: server.name
+        for server, mount in servers
+        if server != node and (address := server.addresses.get(mount.entry.network or "", server.address))
+    }

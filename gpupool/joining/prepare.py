@@ -13,7 +13,7 @@ from gpupool.joining import host_key, written
 from gpupool.joining.compare import disk_path
 from gpupool.joining.decide import Choice, MachineOptions, choose
 from gpupool.joining.other_nodes import concerned
-from gpupool.joining.request import nodes_of, replaced_of
+from gpupool.joining.request import further_of, nodes_of, replaced_of
 from gpupool.joining.steps import Commands, probe, reached_at
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller
@@ -70,8 +70,8 @@ def prepare(
     target, known = runner.target, original.addresses
     addresses = replaced_of(asked, known) if replace else nodes_of(asked)
     _ensure_new(controller, addresses, known, replace=replace)
-    network = original.site.inventory.cluster.network
-    reached = {name: reached_at(target, network, address) for name, address in addresses.items()}
+    further = _further(original, list(addresses), options, replace=replace)
+    reached = logins(target, original, addresses, further)
     commands = Commands()
     with _pinned(target, reached, replace=replace, person=person):
         machines = probe(runner, reached, commands, disk_path(original.site.inventory))
@@ -79,15 +79,38 @@ def prepare(
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:
             raise GpupoolError("\n".join([*wrong, "nothing was changed"]))
-        write = written.renewed if replace else written.with_nodes
         fresh = {name: address for name, address in addresses.items() if replace or name not in known}
-        made = write(original, fresh, {name: choices[name] for name in fresh})
+        new = {name: choices[name] for name in fresh}
+        made = written.renewed(original, fresh, new) if replace else written.with_nodes(original, fresh, new, further)
         after = target_of(made.cluster, original.inventory, on)
         if missing := {*choices} - {node.name for node in after.nodes}:
             names = ", ".join(sorted(missing))
             raise GpupoolError(f"{names}: testbed.nodes does not select it (correct the inventory)")
     others = concerned(target.cluster, after.cluster)
     return Prepared(target, after, made.draft, machines, choices, others, replace, options.network, commands)
+
+
+def _further(
+    original: Original, names: Sequence[str], options: MachineOptions, *, replace: bool
+) -> Mapping[str, Mapping[str, str]]:
+    """Return the addresses in further networks: those of the command line, or the inventory's of a node to replace."""
+    if not replace:
+        return further_of(options.addresses, names)
+    if options.addresses:
+        raise UsageError("--address is for new nodes: change `addresses` in the inventory, and apply, before --replace")
+    return {name: original.site.node_table.by_name[name].addresses for name in names}
+
+
+def logins(
+    target: Target, original: Original, addresses: Mapping[str, str], further: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """Return where machines are logged in to, by node; a testbed has no further networks."""
+    shape = original.site.inventory
+    chosen = shape.access.admin.network if target.testbed is None else None
+    return {
+        name: further[name].get(chosen or "") or reached_at(target, shape.cluster.network, address)
+        for name, address in addresses.items()
+    }
 
 
 def _ensure_new(

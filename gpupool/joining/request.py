@@ -28,6 +28,21 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
     return nodes
 
 
+def further_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the addresses of each node in further networks, by network, from `NETWORK=ADDRESS …`, also ranges."""
+    further: dict[str, dict[str, str]] = {name: {} for name in names}
+    for word in arguments:
+        network, sign, address = word.partition("=")
+        if not (network and sign and address):
+            raise UsageError(f"--address {word}: write NETWORK=ADDRESS")
+        addresses = _expanded(address)
+        if len(addresses) != len(names):
+            raise UsageError(f"--address {word}: {len(addresses)} addresses for {len(names)} nodes")
+        for name, its in zip(names, addresses, strict=True):
+            further[name][network] = _address(its)
+    return further
+
+
 def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:
     """Return addresses by name for nodes in the inventory; an address that is left out is the inventory's."""
     given: dict[str, str] = {}

@@ -57,13 +57,18 @@ def read_original(inventory: Path) -> Original:
     return Original(inventory, loaded.cluster, loaded.site, loaded.data)
 
 
-def with_nodes(original: Original, addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> Written:
-    """Return the inventory with entries for new nodes; nodes that differ only in name and address share an entry.
+def with_nodes(
+    original: Original,
+    addresses: Mapping[str, str],
+    choices: Mapping[str, Choice],
+    further: Mapping[str, Mapping[str, str]] | None = None,
+) -> Written:
+    """Return the inventory with entries for new nodes; nodes that differ only in name and addresses share an entry.
 
-    Without nodes, the inventory stays unchanged.
+    `further` are addresses in further networks, by node and network. Without nodes, the inventory stays unchanged.
     """
     made = draft(original.inventory)
-    for entry in _entries(addresses, choices):
+    for entry in _entries(addresses, choices, further or {}):
         made.edit("nodes", partial(text.with_node, entry=entry))
     for choice in choices.values():
         _with_hardware(made, choice)
@@ -92,6 +97,8 @@ def renewed(original: Original, addresses: Mapping[str, str], choices: Mapping[s
             continue
         old = original.data["nodes"][table[name].path[1]]
         new = {**_with_choice(old, entry, choice), "name": name, "address": addresses[name]}
+        if table[name].addresses:
+            new["addresses"] = dict(table[name].addresses)
         made.edit("nodes", partial(text.without_node, name=name))
         made.edit("nodes", partial(text.with_node, entry=new))
         _with_hardware(made, choice)
@@ -106,7 +113,9 @@ def _with_choice(old: Mapping[str, Any], entry: NodeEntry, choice: Choice) -> di
     return kept | ({"hardware": hardware} if hardware else {}) | ({"gpus": choice.gpus} if choice.gpus else {})
 
 
-def _entries(addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
+def _entries(
+    addresses: Mapping[str, str], choices: Mapping[str, Choice], further: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
     alike: dict[str, list[str]] = {}
     for name, choice in choices.items():
         alike.setdefault(repr((choice.hardware, choice.gpus)), []).append(name)
@@ -114,12 +123,19 @@ def _entries(addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> lis
         {
             "name": fold(names),
             "address": fold([addresses[name] for name in names]),
+            **_further([further.get(name, {}) for name in names]),
             "roles": ["compute"],
             "hardware": choices[names[0]].hardware,
             **({"gpus": choices[names[0]].gpus} if choices[names[0]].gpus else {}),
         }
         for names in alike.values()
     ]
+
+
+def _further(addresses: Sequence[Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the key `addresses` of nodes that share an entry, which all have addresses in the same networks."""
+    folded = {network: fold([each[network] for each in addresses]) for network in addresses[0]}
+    return {"addresses": folded} if folded else {}
 
 
 def _with_hardware(made: Draft, choice: Choice) -> None:

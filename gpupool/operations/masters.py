@@ -8,22 +8,22 @@ from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import WAITS, Refused, look, operation
 
 _LET_IN = {
-    "ufw": "`ufw allow from {network}`",
-    "firewalld": "`firewall-cmd --permanent --zone=trusted --add-source={network} && firewall-cmd --reload`",
+    "ufw": "`ufw allow from {}`".format,
+    "firewalld": "`firewall-cmd --permanent --zone=trusted --add-source={} && firewall-cmd --reload`".format,
 }
 
 
 @operation
-def refused(table: str, network: str) -> None:
+def refused(table: str, networks: list[str]) -> None:
     """Refuse if cloud-init would write /etc/hosts anew, or unattended-upgrades would reboot the node.
 
-    A plan also names firewalls, which must let in `network`, and programs that configure machines. `table` is gpupool's
-    own table of nftables. Nothing is changed; all other operations are done before the refusal counts.
+    A plan also names firewalls, which must let in `networks`, and programs that configure machines. `table` is our
+    table of nftables. Nothing is changed; all other operations are done before the refusal counts.
     """
     others = look(Masters, "the other programs that configure this node", table=table)
     if undone := problems(others):
         raise Refused("; ".join(undone), WAITS)
-    for text in () if executing() else notes(others, network):
+    for text in () if executing() else notes(others, networks):
         diffs.note(text)
     this_host().noop("no other program undoes what the inventory has")
 
@@ -45,11 +45,11 @@ _PROBLEMS = {
 }
 
 
-def notes(others: Sequence[Master], network: str) -> list[str]:
+def notes(others: Sequence[Master], networks: Sequence[str]) -> list[str]:
     """Return the sentences about firewalls and programs that configure machines, which need not be in the way."""
     walls = [
-        f"{each.name} drops what its rules do not let in: let in {network}"
-        + (f" ({_LET_IN[each.name].format(network=network)})" if each.name in _LET_IN else "")
+        f"{each.name} drops what its rules do not let in: let in {' and '.join(networks)}"
+        + (f" ({', '.join(map(_LET_IN[each.name], networks))})" if each.name in _LET_IN else "")
         + "; `gpupool verify` tries the ports"
         for each in others
         if each.owns is Owns.FIREWALL

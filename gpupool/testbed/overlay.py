@@ -71,7 +71,9 @@ def stand_in(
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
     return replace(
         cluster,
-        entry=cluster.entry.model_copy(update={"network": network or overlay.network or cluster.entry.network}),
+        entry=cluster.entry.model_copy(
+            update={"network": network or overlay.network or cluster.entry.network, "networks": {}}
+        ),
         nodes=nodes,
         accounts=_scaled(cluster, pool),
         users={name: _let_in(user, keys) for name, user in cluster.users.items()},
@@ -115,6 +117,9 @@ def _let_in(user: User, keys: Collection[str]) -> User:
 def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) -> Mount:
     """Return a mount with the testbed's clients; the first client creates the directories of the site's mounts."""
     joined = tuple(name for name in mount.nodes if name in nodes and vm_choice.joined(mount, name, machines))
+    if mount.entry.network and mount.server in nodes:
+        entry = mount.entry.model_copy(update={"network": None})
+        mount = replace(mount, entry=entry, source=f"{nodes[mount.server].fqdn}:{mount.path}")
     if not mount.by_site or mount.server in joined:
         return replace(mount, nodes=joined)
     # a testbed has no site that would create them
@@ -154,6 +159,8 @@ def _software(software: Software, overlay: Testbed) -> Software:
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
     # all nodes are managed: in a testbed, only gpupool manages nodes
     kept = {name: replace(cluster.nodes[name], managed=True) for name in cluster.testbed_nodes}
+    # a testbed has one network
+    kept = {name: replace(node, addresses={}, slurm_address=None, ssh_address=None) for name, node in kept.items()}
     if homeless := [name for name, node in kept.items() if node.address is None]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
     if network is None:

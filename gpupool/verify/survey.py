@@ -103,7 +103,7 @@ def _look(nodes: Nodes, node: Node) -> Seen:
     wanted = [*units(cluster, node), *timed(cluster, node)]
     words = ["slurm", _folder(cluster, node), " ".join(_written(cluster, node)), *wanted]
     if is_silent(nodes.settings(node.name), _GREETING_SECONDS):
-        return Seen(unreachable=f"{node.address} does not answer")
+        return Seen(unreachable=f"{node.logged_in_at} does not answer")
     try:
         text = nodes.output_on(node.name, "sh", "-c", _LOOK, "survey", *words, seconds=backend.CHECK_SECONDS)
     except (NoAnswerError, RefusedError) as error:

@@ -33,6 +33,7 @@ def test_node_knows_its_own_name(node: Node, host: Host) -> None:
 
 def test_node_resolves_the_names_of_all_others(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {other.fqdn: other.address for other in cluster.nodes.values() if other.address}
+    wanted |= {names[0]: address for other in cluster.nodes.values() for address, names in other.further_names.items()}
     # its exit status is that of the last name
     lines = host.run(f"getent hosts {' '.join(wanted)}").stdout
     addresses = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}

@@ -11,6 +11,7 @@ from gpupool.operations.masters import notes, problems
 from tests.operations.real_shell import fact_here
 
 NETWORK = "10.71.0.0/16"
+FABRIC = "10.72.0.0/16"
 IN_FORCE = 'Unattended-Upgrade::Automatic-Reboot "false";\n'
 
 
@@ -75,6 +76,6 @@ def test_a_firewall_and_a_configuration_manager_are_named_with_what_to_do(root: 
     cron = put(root, "etc/cron.d/pull", "# chef-client\n*/30 * * * * root ansible-pull -U https://example.org/site\n")
     assert found(root) == [Master(Owns.FIREWALL, "ufw", ""), Master(Owns.MANAGER, "ansible-pull", str(cron))]
     assert problems(found(root)) == []
-    wall, manager = notes(found(root), NETWORK)
-    assert f"let in {NETWORK} (`ufw allow from {NETWORK}`)" in wall
+    wall, manager = notes(found(root), [NETWORK, FABRIC])
+    assert f"let in {NETWORK} and {FABRIC} (`ufw allow from {NETWORK}`, `ufw allow from {FABRIC}`)" in wall
     assert manager.startswith(f"ansible-pull ({cron}) also configures this node")

@@ -29,6 +29,7 @@ from gpupool.cluster.checks import (
     members,
     modules,
     names,
+    networks,
     outages,
     ownership,
     parameters,
@@ -66,6 +67,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 NAMES = (*_in(selectors), *_in(names))
 _OTHERS = (
+    networks,
     hardware,
     gpus,
     sums,

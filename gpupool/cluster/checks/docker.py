@@ -46,6 +46,7 @@ def ensure_containers_have_separate_addresses(site: Site) -> Iterator[Complaint]
     testbed = site.inventory.testbed
     for key, text in (
         ("cluster.network", site.inventory.cluster.network),
+        *((f"cluster.networks.{name}", text) for name, text in site.inventory.cluster.networks.items()),
         ("testbed.network", testbed.network if testbed else None),
     ):
         try:

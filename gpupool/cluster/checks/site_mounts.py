@@ -9,7 +9,17 @@ from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.storage import Export, OfTheSite
 from gpupool.unix import within
 
-_OF_THE_SERVER = ("server", "path", "dataset", "properties", "reservation", "snapshots", "options", "profile")
+_OF_THE_SERVER = (
+    "server",
+    "path",
+    "network",
+    "dataset",
+    "properties",
+    "reservation",
+    "snapshots",
+    "options",
+    "profile",
+)
 
 
 def ensure_site_mounts_have_no_server(site: Site) -> Iterator[Complaint]:

@@ -135,8 +135,8 @@ def _nodes(text: str) -> Value:
     return at
 
 
-def _several(item: Value, key: str) -> list[str]:
-    at = item.get(key)
+def _several(item: Value, *path: str) -> list[str]:
+    at = item.get(*path)
     return expand(at.word) if at and at.kind == "scalar" else []
 
 
@@ -148,8 +148,10 @@ def _selects(path: tuple[str | int, ...]) -> bool:
 
 def _shortened(item: Value, name: str, names: list[str]) -> Iterator[Edit]:
     index = names.index(name)
-    for key in ("name", "address"):
-        at, values = item.get(key), _several(item, key)
+    further = item.get("addresses")
+    networks = [key.word for key in further.parts[::2]] if further and further.kind == "mapping" else []
+    for path in (("name",), ("address",), *(("addresses", network) for network in networks)):
+        at, values = item.get(*path), _several(item, *path)
         if at and values:
             yield at.start, at.end, flow(fold([*values[:index], *values[index + 1 :]]))
 

@@ -42,6 +42,8 @@ def _node(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str)
     node, expanded = cluster.nodes[name], site.node_table.by_name[name]
     entry, path = expanded.entry, expanded.path
     own = {"name": name, **({"address": node.address} if node.address else {})}
+    if node.addresses:
+        own["addresses"] = ", ".join(f"{network}: {address}" for network, address in node.addresses.items())
     base = base_of(entry.hardware)
     yield from entry_values(entry.model_copy(update={"hardware": base}), path, places, own)
     if base is not None:

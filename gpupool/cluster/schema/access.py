@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import Entry, Flag, Name, SourcedEntry, Word
+from gpupool.cluster.schema.base import Entry, Flag, Name, NetworkName, SourcedEntry, Word
 from gpupool.cluster.schema.machines import Role
 
 
@@ -33,9 +33,14 @@ class AdminSsh(Entry):
         description="Path of the private key on the admin's machine; default: that of ~/.ssh/config, else "
         "the keys of the SSH agent.",
     )
+    network: NetworkName | None = Field(
+        None,
+        description="A network of cluster.networks, at whose addresses gpupool logs in; nodes without one there: at "
+        "their `address`. Default: cluster.network.",
+    )
     networks: tuple[Network, ...] = Field(
         (),
-        description="Networks outside of cluster.network that admins log in from: all nodes accept SSH from them.",
+        description="Networks outside of the cluster's that admins log in from: all nodes accept SSH from them.",
     )
 
     @property

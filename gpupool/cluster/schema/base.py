@@ -45,6 +45,9 @@ Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]
 
+#: A further network; node names get it as an ending, so that a hyphen in it could make two of them equal.
+NetworkName = Annotated[str, spelt(r"^[a-z][a-z0-9]*$", "a network's name has small letters and digits", max_length=15)]
+
 
 def _for_all(value: Any) -> Any:
     if value is None or isinstance(value, Mapping):

@@ -12,6 +12,7 @@ from gpupool.cluster.schema.base import (
     Flag,
     Label,
     Name,
+    NetworkName,
     NodeNames,
     OnNode,
     PlainPath,
@@ -76,7 +77,14 @@ class ClusterEntry(SourcedEntry):
     ]
     domain: Domain | None = Field(None, description="Appended to each node's name, unless node_names is fqdn.")
     node_names: Literal["short", "fqdn"] = Field("short", description="The form of node names in Slurm.")
-    network: Word = Field(description="The network of all node addresses, such as 10.66.0.0/16.")
+    network: Word = Field(description="The network of each node's `address`, such as 10.66.0.0/16.")
+    networks: dict[NetworkName, Word] = Field(
+        default_factory=dict,
+        description=(
+            "Further networks by name, for `addresses` of nodes. Slurm, an export and gpupool's SSH use one of them if "
+            "slurm.network, storage.exports.network or access.admin.network names it."
+        ),
+    )
     timezone: Word = Field("Etc/UTC", description="Time zone of all nodes, such as Europe/Berlin.")
     guide: Word | None = Field(None, description="The user guide that `src` refers to.")
     manage: Manage | None = Field(
@@ -287,6 +295,13 @@ class NodeEntry(SourcedEntry):
         description=(
             "IPv4 address, or a range as long as the range of names. Nodes with `managed: false` may have one "
             "together, and a DNS name instead of an address."
+        ),
+    )
+    addresses: dict[NetworkName, Address] = Field(
+        default_factory=dict,
+        description=(
+            "Addresses in further networks, by their names in cluster.networks. /etc/hosts has them as NAME-NETWORK, "
+            "such as a40-01-fabric."
         ),
     )
     hostname: HostNames | None = Field(

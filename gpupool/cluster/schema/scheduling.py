@@ -11,6 +11,7 @@ from gpupool.cluster.schema.base import (
     Entry,
     Flag,
     Name,
+    NetworkName,
     NodePath,
     NumberByType,
     PlainPath,
@@ -122,6 +123,12 @@ class Slurm(SourcedEntry):
         None,
         description="Key of software.repositories with Slurm's packages, or one for each distribution, with `default` "
         "for the others; default: the distribution.",
+    )
+    network: NetworkName | None = Field(
+        None,
+        description="A network of cluster.networks, at whose addresses Slurm's daemons reach each other (NodeAddr, "
+        "SlurmctldHost, AccountingStorageHost). Controllers need one there; other nodes without one keep `address`, "
+        "and need routes between the two networks. Default: cluster.network.",
     )
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",

@@ -11,6 +11,7 @@ from gpupool.cluster.schema.base import (
     Flag,
     Mode,
     Name,
+    NetworkName,
     Nodes,
     PathOfUser,
     Several,
@@ -75,6 +76,11 @@ class Export(SourcedEntry):
 
     server: Name | None = Field(None, description="The fileserver that exports it.")
     path: AbsolutePath | None = Field(None, description="Path on the server.")
+    network: NetworkName | None = Field(
+        None,
+        description="A network of cluster.networks: clients mount from the server's address there, and the server "
+        "exports to theirs. Default: cluster.network.",
+    )
     size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
     at: AbsolutePath | None = Field(None, description="Mount point on clients; default: <mount_root>/<key>.")
     mount_on: Nodes | None = Field(None, description="Nodes that mount it; default: storage.mount_on.")

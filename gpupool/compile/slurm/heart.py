@@ -11,7 +11,7 @@ def heart_of(cluster: Cluster) -> Heart:
     return Heart(
         cluster=cluster.entry.name,
         controllers=[node.name for node in cluster.controllers],
-        addresses=[node.address for node in cluster.controllers if node.address],
+        addresses=[address for node in cluster.controllers for address in node.all_addresses],
         database=cluster.database.name,
         nodes=[node.name for node in cluster.nodes.values() if node.runs_slurm],
         state=state,

@@ -24,7 +24,7 @@ def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
     if not node.has("gateway"):
         return ()
     nodes = [cluster.nodes[name] for name in cluster.access.gateway_forwards_to if name in cluster.nodes]
-    names = dict.fromkeys(name for node in nodes for name in (node.name, node.fqdn, node.address) if name)
+    names = dict.fromkeys(name for node in nodes for name in node.known_as)
     return tuple(f"{name}:{cluster.access.admin.port_on_nodes}" for name in names)
 
 

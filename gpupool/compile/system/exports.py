@@ -50,6 +50,9 @@ def nfs_conf(cluster: Cluster, node: Node) -> File:
 def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes]
     real = [node for node in nodes if cluster.drivers.real_storage(mount.server, node.name)]
+    if network := mount.entry.network:
+        # A node that gpupool does not manage may have no address there: it cannot mount the export.
+        return tuple(node.addresses[network] for node in real if network in node.addresses)
     if any(node.address is None for node in real):
         # A node without an address may later have any address of the network.
         return (cluster.entry.network,)

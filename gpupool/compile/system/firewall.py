@@ -134,16 +134,16 @@ def _holds(networks: Networks, address: IPv4Address) -> bool:
 @lru_cache(maxsize=4)
 def _inside(cluster: Cluster) -> Networks:
     # Nodes that gpupool does not manage may have addresses outside of cluster.network.
-    nodes = [IPv4Network(node.address) for node in cluster.nodes.values() if node.address]
-    return collapsed([IPv4Network(cluster.entry.network), *nodes])
+    nodes = [IPv4Network(address) for node in cluster.nodes.values() for address in node.all_addresses]
+    return collapsed([*map(IPv4Network, cluster.networks), *nodes])
 
 
 def _gateways(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return the addresses of gateways whose users must not connect to a node."""
+    """Return all addresses of gateways whose users must not connect to a node."""
     to = cluster.access.gateway_forwards_to
     if not to or node.name in to or node.has("gateway"):
         return ()
-    return tuple(gateway.address for gateway in cluster.having("gateway") if gateway.address)
+    return tuple(address for gateway in cluster.having("gateway") for address in gateway.all_addresses)
 
 
 def _ports(cluster: Cluster, node: Node) -> tuple[int, int] | None:

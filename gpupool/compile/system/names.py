@@ -22,4 +22,4 @@ def links(cluster: Cluster) -> dict[str, str]:
 @lru_cache(maxsize=4)
 def hosts(cluster: Cluster) -> str:
     """Return /etc/hosts."""
-    return fill("hosts", cluster=cluster, nodes=[node for node in cluster.nodes.values() if node.address])
+    return fill("hosts", cluster=cluster, nodes=[node for node in cluster.nodes.values() if node.all_addresses])

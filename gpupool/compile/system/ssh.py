@@ -45,17 +45,14 @@ def tried_users(cluster: Cluster) -> list[str]:
 def _trusted(cluster: Cluster) -> str:
     # sshd compares the address.
     names = (name for node in cluster.having("head") for name in (node.address, node.name, node.fqdn) if name)
-    return "".join(f"{name}\n" for name in names)
+    further = (name for node in cluster.having("head") for name in node.known_as if node.addresses)
+    return "".join(f"{name}\n" for name in dict.fromkeys((*names, *further)))
 
 
 @lru_cache(maxsize=4)
 def names_of_nodes(cluster: Cluster) -> dict[str, str]:
-    """Return all names of each node as one field of known hosts: name,name.domain,address."""
-    return {
-        node.name: ",".join(dict.fromkeys((node.name, node.fqdn, node.address)))
-        for node in cluster.nodes.values()
-        if node.address
-    }
+    """Return all names of each node as one field of known hosts: name,name.domain,address, and those in networks."""
+    return {node.name: ",".join(node.known_as) for node in cluster.nodes.values() if node.all_addresses}
 
 
 @lru_cache(maxsize=16)
@@ -83,4 +80,4 @@ def _text(
 
 
 def _own_networks(cluster: Cluster) -> list[str]:
-    return list(dict.fromkeys((cluster.entry.network, *cluster.access.admin.networks)))
+    return list(dict.fromkeys((*cluster.networks, *cluster.access.admin.networks)))

@@ -27,8 +27,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the web server's settings and its pages."""
     if not serves(cluster, node):
         return
-    names = dict.fromkeys(name for name in (node.name, node.fqdn, node.address) if name)
-    yield File(CONF, fill("nginx.conf", cluster=cluster, port=PORT, names=" ".join(names), pages=PAGES))
+    names = " ".join(node.known_as)
+    yield File(CONF, fill("nginx.conf", cluster=cluster, port=PORT, names=names, pages=PAGES))
     for name, text in pages(cluster).items():
         yield File(f"{PAGES}/{WIKI}/{name}", text)
 

@@ -61,7 +61,8 @@ def _files(files: Mapping[str, str]) -> Iterator[str]:
 def _addresses(cluster: Cluster) -> Iterator[str]:
     nodes = cluster.nodes.values()
     names = [f"{node.address or _SOME_ADDRESS} {node.dns_name or ''} {node.fqdn} {node.name}" for node in nodes]
-    addresses = dict.fromkeys([_SOME_ADDRESS, *(node.address for node in nodes if node.address)])
+    names += [f"{address} {' '.join(each)}" for node in nodes for address, each in node.further_names.items()]
+    addresses = dict.fromkeys([_SOME_ADDRESS, *(address for node in nodes for address in node.all_addresses)])
     yield f"printf '%s\\n' {shlex.join(names)} >> /etc/hosts"
     yield "ip -batch - <<EOF\n" + "".join(f"addr add {address}/32 dev lo\n" for address in addresses) + "EOF"
 

@@ -13,10 +13,11 @@ from gpupool.cluster.edit import files
 from gpupool.cluster.load import load
 from gpupool.cluster.text import Text
 from gpupool.compile.system.exports import exports_for
-from gpupool.errors import GpupoolError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.joining import written
 from gpupool.joining.decide import Choice
 from gpupool.joining.other_nodes import concerned, later
+from gpupool.joining.request import further_of
 
 TOTALS = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, totals: {gpus: 16, cpus: 128}}")
 NEW = {"gpu-3": "10.90.2.3", "gpu-4": "10.90.2.4"}
@@ -64,6 +65,35 @@ def test_other_gpus_in_one_node_of_a_range_split_the_range(site: Path) -> None:
     assert {name: node.cpus for name, node in made.cluster.nodes.items() if node.gpus} == {
         "gpu-1": 64,
         "gpu-2": 128,
+    }
+
+
+def test_new_nodes_have_addresses_in_further_networks(tmp_path: Path) -> None:
+    networks = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, networks: {fabric: 10.91.0.0/16}}")
+    site = copied(SMALL, tmp_path / "networks", networks)
+    further = further_of(["fabric=10.91.2.[3-4]"], list(NEW))
+    choices = dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))
+    written.with_nodes(written.read_original(site), NEW, choices, further).draft.write()
+    assert 'address: "10.90.2.[3-4]", addresses: {fabric: "10.91.2.[3-4]"}, roles: [compute]' in text(site)
+    assert load(site).nodes["gpu-4"].addresses == {"fabric": "10.91.2.4"}
+
+
+@pytest.mark.parametrize("word", ["fabric", "fabric=", "=10.91.2.3", "fabric=10.91.2.3", "fabric=10.91.2.[255-256]"])
+def test_each_new_node_needs_an_ipv4_address_in_the_network(word: str) -> None:
+    with pytest.raises(UsageError):
+        further_of([word], list(NEW))
+
+
+def test_a_node_that_leaves_its_range_keeps_its_addresses_in_further_networks(tmp_path: Path) -> None:
+    networks = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, networks: {fabric: 10.91.0.0/16}}")
+    further = ('address: "10.90.2.[1-2]"', 'address: "10.90.2.[1-2]", addresses: {fabric: "10.91.2.[1-2]"}')
+    original = written.read_original(copied(SMALL, tmp_path / "networks", networks, further))
+    made = written.renewed(original, {"gpu-2": "10.90.2.9"}, {"gpu-2": Choice("box", None, {"a40": 8})})
+    addresses = {name: (node.address, node.addresses.get("fabric")) for name, node in made.cluster.nodes.items()}
+    assert addresses == {
+        "ctl": ("10.90.1.1", None),
+        "gpu-1": ("10.90.2.1", "10.91.2.1"),
+        "gpu-2": ("10.90.2.9", "10.91.2.2"),
     }
 
 
