@@ -12,7 +12,7 @@ from gpupool.slurm.nodes import NodeState, read
 from gpupool.target import Target
 
 if TYPE_CHECKING:
-    from gpupool.cluster.model import Node
+    from gpupool.cluster.node import Node
 
 _ANSWER_SECONDS = 5.0  # for a node that is powered up; a slower one may still be booting
 _AT_ONCE = 16  # nodes that are asked in parallel

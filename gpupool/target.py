@@ -11,7 +11,8 @@ from gpupool.testbed import keys, state
 from gpupool.testbed.state import State
 
 if TYPE_CHECKING:
-    from gpupool.cluster.model import Cluster, Node
+    from gpupool.cluster.model import Cluster
+    from gpupool.cluster.node import Node
     from gpupool.cluster.schema.access import AdminSsh
 
 

@@ -8,7 +8,8 @@ the other roles.
 from collections.abc import Callable
 from functools import wraps
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.managed import ROLES
 from gpupool.operations.apart import part
 

@@ -1,6 +1,7 @@
 """Accounts, users, QoS and limits in slurmdbd, in two steps, because slurmctld and slurmdbd depend on each other."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.system.members import roster_for
 from gpupool.operations import accounting

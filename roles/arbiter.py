@@ -1,6 +1,7 @@
 """The arbiter: a service beside slurmctld that ends jobs after their grace time, and preempts within a lab's cap."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.arbiter import UNIT
 from gpupool.operations import files, service

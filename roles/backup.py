@@ -1,6 +1,7 @@
 """Nightly backups of the accounting database and of slurmctld's state."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.backup import TIMER, folder, kinds
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """The base of every node: its name, the addresses of all nodes, the time zone, the clock and packages."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.managed import ROLES
 from gpupool.compile import files_for, files_of, layered_for, links_for
 from gpupool.compile.slurm.elastic import STAMP

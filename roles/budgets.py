@@ -1,6 +1,7 @@
 """Budgets: the command `budget`, and a timer that writes the usage for the submit plugin every minute."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.budgets import tells_budgets
 from gpupool.compile.system.budgets import TIMER

@@ -1,6 +1,7 @@
 """slurmd, on nodes that run jobs. It gets its configuration from the controllers."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.compile.system.slurmd import FOLDERS_CONF

@@ -1,6 +1,7 @@
 """A conda for all users, installed with the installer of the inventory."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.conda import directory, installer_for, links
 from gpupool.operations import conda, files

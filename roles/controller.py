@@ -1,6 +1,7 @@
 """slurmctld, on the controller and its backups."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.heart import heart_of
 from gpupool.compile.slurm.outages import drains, in_service

@@ -1,6 +1,7 @@
 """The accounting database: MariaDB, used over its Unix socket, and slurmdbd."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.operations import database, files, service, slurm_daemon

@@ -1,6 +1,7 @@
 """Users of a directory (LDAP, Active Directory), provided by sssd on each node. Only members of accounts can log in."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.directory import PASSWORD
 from gpupool.compile.system.members import roster_for

@@ -1,6 +1,7 @@
 """Docker, on nodes where users run containers."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.containers import docker_on
 from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS

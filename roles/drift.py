@@ -1,6 +1,7 @@
 """Metrics of the drift that a controller sees without the inventory."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.drift import TIMER
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """The GPU driver, and the check of a node's GPUs. A testbed has neither, because its GPUs are stand-ins."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.driver import DEVICES_UNIT, driver_for
 from gpupool.compile.system.driver_packages import PATTERNS

@@ -3,7 +3,8 @@
 A stamp is the checksum of a node's desired state. At each start of slurmd, the node compares it with the one in Slurm.
 """
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.elastic import UNIT, sleepers
 from gpupool.compile.stamp import stamp, stamps

@@ -1,6 +1,7 @@
 """A fileserver: ZFS pools and datasets with their timers, and NFS exports. Other nodes may have pools, too."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import exports as nfs
 from gpupool.compile.system.fileserver import HEALTH, SCRUB, SNAPSHOTS, timers
 from gpupool.compile.system.zfs import datasets_for, pools_for

@@ -1,6 +1,7 @@
 """nftables: the connections that a node refuses or bounds, in gpupool's own table. Other tables are not changed."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, TABLE, UNIT, rules
 from gpupool.operations import files, firewall, service

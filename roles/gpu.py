@@ -1,6 +1,7 @@
 """GPUs of a node: their device files, which must exist before slurmd starts, and the right to open them."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.devices import CONF, MAJOR, ROOT_SLICE, USER_SLICE, fake_devices, fences_sessions
 from gpupool.operations import devices, files, service

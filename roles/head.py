@@ -1,6 +1,7 @@
 """A head node: users log in and submit jobs. Slurm's commands get their configuration from the controller."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.operations import answers, files, service

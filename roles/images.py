@@ -1,6 +1,7 @@
 """Container images that a timer fetches on nodes."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.images import LIST, PROGRAM, SERVICE, TIMER, images_for
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """The environment of jobs on a node: variables, a private /tmp, and /dev/shm without files of earlier jobs."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.jobs import directories
 from gpupool.compile.system.sessions import watched_of_jobs

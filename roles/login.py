@@ -1,6 +1,7 @@
 """Variables of login shells."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.operations import files
 from gpupool.roles import everywhere, where

@@ -1,6 +1,7 @@
 """Environment modules with Lmod: the module files of the inventory, for login shells and batch jobs."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.modules import modules_for
 from gpupool.operations import files

@@ -1,6 +1,7 @@
 """munge: the key with which the cluster's daemons authenticate each other."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.operations import files, munge, service
 from gpupool.roles import follows_controller, is_first_controller, where

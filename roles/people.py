@@ -1,6 +1,7 @@
 """Users and groups, with the same numbers on every node."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.access import admins
 from gpupool.compile.system.people import groups_for, managed_groups, people_for
 from gpupool.operations import departed, users

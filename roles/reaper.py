@@ -1,6 +1,7 @@
 """Timers that end processes of users outside of jobs, and VS Code servers."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.reaper import kinds, units_of
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """Prevent reboots while jobs run: `reboot` and similar commands check for jobs; unattended-upgrades never reboots."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.reboot import guards
 from gpupool.operations import files

@@ -1,6 +1,7 @@
 """Package repositories that a node needs, before any package is installed."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.operations import files, sources
 from gpupool.roles import apart, everywhere, where

@@ -1,6 +1,7 @@
 """Limits of users' sessions: open files, and on heads a share of CPU, memory and processes."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.sessions import watched
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """Singularity (Apptainer), on nodes where users run and build images."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.containers import singularity_on
 from gpupool.compile.system.packages import singularity_for

@@ -1,6 +1,7 @@
 """The site's own files, with the services that read them."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.site_files import SSH, reloads
 from gpupool.operations import files, service, sshd

@@ -1,6 +1,7 @@
 """Slurm's configuration, on the nodes that have it as files. Other nodes get it from the controller."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import SLURM_CONF, compute_node, compute_nodes, has_files
 from gpupool.compile.slurm.heart import heart_of

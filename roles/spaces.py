@@ -1,6 +1,7 @@
 """Spaces of labs, homes and folders of users, on the nodes with their disks; and the variables with their paths."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
 from gpupool.compile.system.storage import needed_for

@@ -1,6 +1,7 @@
 """sshd's settings (passwords, agents, variables of clients), and the host keys of all nodes."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system import site_files
 from gpupool.compile.system.ssh import SETTINGS, names_of_nodes, settings, tried_users

@@ -1,6 +1,7 @@
 """Steps of ended jobs that keep their node from starting jobs: a service on compute nodes ends them."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.steps import UNIT
 from gpupool.operations import files, service

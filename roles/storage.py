@@ -1,6 +1,7 @@
 """The cluster's storage: exported directories on servers, mounts and links below /srv on clients."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.storage import (
     exported_for,
     links_for,

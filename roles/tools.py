@@ -1,6 +1,7 @@
 """gpupool's commands for users of a cluster, such as `sbash` and `gpu_usage`."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.programs import HOME
 from gpupool.compile.system.tools import SERVICE_UNIT, SOCKET_UNIT, shares_queue

@@ -1,6 +1,7 @@
 """Nightly timers on storage: count usage, remove old files, list directories that do not belong."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.usage import TIMERS
 from gpupool.operations import files, service

@@ -1,6 +1,7 @@
 """A web server with pages for users of the cluster."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.web import CONF, serves
 from gpupool.operations import files, service

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.compile import files_for, links_for
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.people import groups_for, people_for

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gpupool.cli.screen import stdout
 from gpupool.cluster.load import load
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import FILES, files_for, files_of
 from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.accounting import entities

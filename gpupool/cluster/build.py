@@ -6,8 +6,12 @@ from dataclasses import fields, replace
 from itertools import count
 
 from gpupool.addresses import is_ipv4
-from gpupool.cluster import model
+from gpupool.cluster.accounts import Account, User
 from gpupool.cluster.gpu_devices import Device, devices_of
+from gpupool.cluster.model import Cluster, Drivers, Sections
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node, OutOfService
+from gpupool.cluster.partition import Partition
 from gpupool.cluster.resolve.lab_rights import LabRights
 from gpupool.cluster.resolve.least import effective_limits
 from gpupool.cluster.resolve.outages import described, outages, suspended
@@ -15,8 +19,8 @@ from gpupool.cluster.resolve.places import at, space_links
 from gpupool.cluster.resolve.pools import dataset_of, pools_on
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.times import default_time
+from gpupool.cluster.schema import labs
 from gpupool.cluster.schema.base import of_user
-from gpupool.cluster.schema.labs import Account, Partition, User
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import has
@@ -24,7 +28,7 @@ from gpupool.slurm.releases import has
 _MADE_UP = 2_000_000  # the first uid of users without one: on a twin only
 
 
-def build(site: Site) -> model.Cluster:
+def build(site: Site) -> Cluster:
     """Return the Cluster of an inventory in which no check found an error."""
     inventory = site.inventory
     storage = inventory.storage
@@ -32,15 +36,15 @@ def build(site: Site) -> model.Cluster:
     nodes = {node.name: node for node in _nodes(site)}
     taken = {user.uid for user in inventory.users}
     made_up = (uid for uid in count(_MADE_UP) if uid not in taken)
-    sections = {section.name: getattr(inventory, section.name) for section in fields(model.Sections)}
-    return model.Cluster(
+    sections = {section.name: getattr(inventory, section.name) for section in fields(Sections)}
+    return Cluster(
         **sections,
         entry=inventory.cluster,
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, user.uid or next(made_up), site) for user in inventory.users},
         newcomers={
-            account.name: _user(User(name="newcomer", account=account.name), 60000, site)
+            account.name: _user(labs.User(name="newcomer", account=account.name), 60000, site)
             for account in inventory.accounts
             if account.members_from and inventory.directory
         },
@@ -50,7 +54,7 @@ def build(site: Site) -> model.Cluster:
         links_on=frozenset(site.node_table.select(links_on) if links_on else ()),
         attached=site.attached,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
-        drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
+        drivers=Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
         nodes_with_rights=LabRights.of(site).nodes_with_rights,
         suspended=tuple(_suspended(site)),
         _gpu_types=inventory.gpu_types,
@@ -58,7 +62,7 @@ def build(site: Site) -> model.Cluster:
     )
 
 
-def _nodes(site: Site) -> Iterator[model.Node]:
+def _nodes(site: Site) -> Iterator[Node]:
     inventory = site.inventory
     keeps_cpus = has(inventory.slurm.version, "RestrictedCoresPerGPU")
     devices: dict[object, tuple[Device, ...]] = {}  # by entry: all nodes of an entry have the same devices
@@ -75,7 +79,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         by_number = expanded.address is not None and is_ipv4(expanded.address)
-        yield model.Node(
+        yield Node(
             name=name,
             slurm_name=fqdn if inventory.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
             fqdn=fqdn,
@@ -96,7 +100,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             hardware=shape,
             devices=in_service,
             gres=entry.gres,
-            out_of_service=tuple(model.OutOfService(outage.reason, outage.until, each) for outage, each in gone),
+            out_of_service=tuple(OutOfService(outage.reason, outage.until, each) for outage, each in gone),
             installed=all_devices if lost else (),
             managed_roles=site.managed_roles(entry),
             dns_name=None if by_number else expanded.address,
@@ -140,14 +144,14 @@ def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapp
     return {**{key: value for key, value in hardware.items() if key.lower() not in keys}, **own}
 
 
-def _account(entry: Account, site: Site) -> model.Account:
+def _account(entry: labs.Account, site: Site) -> Account:
     inventory, name = site.inventory, entry.name
     limits, owned = entry.limits, frozenset[str]()
     if entry.kind == "lab":
         owner = next(owner for owner in site.ownership.owners if owner.name == name)
         limits = limits.model_copy(update={"group": site.ownership.limits(owner)})
         owned = owner.nodes
-    return model.Account(
+    return Account(
         entry,
         name,
         parent=entry.parent or "root",
@@ -160,7 +164,7 @@ def _account(entry: Account, site: Site) -> model.Account:
     )
 
 
-def _user(entry: User, uid: int, site: Site) -> model.User:
+def _user(entry: labs.User, uid: int, site: Site) -> User:
     inventory, defaults = site.inventory, site.own_qos
     by_name = {account.name: account for account in inventory.accounts}
     own = tuple(dict.fromkeys((entry.account, *entry.accounts)))
@@ -173,7 +177,7 @@ def _user(entry: User, uid: int, site: Site) -> model.User:
         homes = (name,) if name in own else (name, entry.account)
         return tuple(dict.fromkeys([*(defaults[home] for home in homes if home in defaults), *by_name[name].qos]))
 
-    return model.User(
+    return User(
         entry,
         entry.name,
         uid=uid,
@@ -186,13 +190,13 @@ def _user(entry: User, uid: int, site: Site) -> model.User:
     )
 
 
-def _partitions(site: Site) -> Iterator[model.Partition]:
+def _partitions(site: Site) -> Iterator[Partition]:
     for _, entry in site.partitions():
         for name, account in site.partition_names(entry):
             yield _partition(site, entry, name, account or "")
 
 
-def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
+def _partition(site: Site, entry: labs.Partition, name: str, account: str) -> Partition:
     inventory = site.inventory
     accounts = [allowed.replace("{account}", account) for allowed in entry.allow_accounts]
     if entry.allow_lab_accounts:
@@ -201,7 +205,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     # Without `preemptable`, a partition is preempted because each QoS that it allows is preemptable.
     guests = [inventory.qos[qos] for qos in entry.qos] if preempted and not entry.preemptable else []
     actions = [entry.preempt_action, *(qos.preempt_action for qos in guests), inventory.preemption.action]
-    return model.Partition(
+    return Partition(
         entry,
         name,
         nodes=site.node_table.select(entry.nodes),
@@ -217,7 +221,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     )
 
 
-def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mount]:
+def _mounts(site: Site, servers: Mapping[str, Node]) -> Iterator[Mount]:
     storage, select = site.inventory.storage, site.node_table.select
     for key, export in storage.exports.items():
         selector, place = export.mount_on or storage.mount_on, at(site, key)
@@ -225,9 +229,9 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
             continue
         if export.mounted_by == "site":
             # Instead of a server it has the node that creates directories on it, at the same path as on all clients.
-            yield model.Mount(export, key, export.made_on or "", place, export.fs, place, select(selector), None)
+            yield Mount(export, key, export.made_on or "", place, export.fs, place, select(selector), None)
         elif export.server is not None and export.path is not None:
-            yield model.Mount(
+            yield Mount(
                 export,
                 key,
                 export.server,

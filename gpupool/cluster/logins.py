@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 
 Entry = Literal["all", "job", "admins"]
 

@@ -1,6 +1,7 @@
 """The settings of Docker and Singularity on each node, for Slurm's files and for the system's."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.containers import Docker, Singularity
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_for, links_for
 from gpupool.compile.slurm.elastic import STAMP, sleepers
 from gpupool.compile.system.packages import packages_for, versions_for

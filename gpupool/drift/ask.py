@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import SLURM_CONF
 from gpupool.drift import rows

@@ -3,7 +3,8 @@
 from pyinfra import host
 from pyinfra.api.exceptions import InventoryError
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 
 
 def cluster_and_node() -> tuple[Cluster, Node]:

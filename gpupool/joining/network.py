@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.errors import UsageError
 from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file

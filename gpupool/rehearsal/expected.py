@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from gpupool.cluster.model import Account, Cluster, Node, Partition, User
+from gpupool.cluster.accounts import Account, User
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
+from gpupool.cluster.partition import Partition
 from gpupool.cluster.schema.labs import Amounts
 
 

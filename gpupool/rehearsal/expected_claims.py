@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from gpupool.cluster.model import User
+from gpupool.cluster.accounts import User
 from gpupool.rehearsal.expected import Allowance, Expected, Lab
 
 

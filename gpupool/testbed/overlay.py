@@ -8,8 +8,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from gpupool.cluster.accounts import Account, User
 from gpupool.cluster.gpu_devices import minors
-from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node, User
+from gpupool.cluster.model import Cluster, Drivers
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.machines import Cloud
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import release_of
 from gpupool.remote.controller import Controller, NoAnswerError

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.compile.system.backup import COMMAND
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import release_of

@@ -3,7 +3,8 @@
 Each operation is called on its own line, because pyinfra identifies operations by line.
 """
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_of
 from gpupool.compile.system.backup import COMMAND
 from gpupool.compile.system.packages import packages_for

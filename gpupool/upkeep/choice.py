@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.errors import UsageError
 from gpupool.remote.controller import Controller
 from gpupool.slurm.nodes import NodeState

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.remote.controller import Controller
 from gpupool.run.observer import Observer
 from gpupool.shell import shell_file

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.reasons import Code
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.observer import Observer

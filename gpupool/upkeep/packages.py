@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.errors import GpupoolError
 from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file

@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller
 from gpupool.run.runner import DeployRunner

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.shell import shell_file

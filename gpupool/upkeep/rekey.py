@@ -8,7 +8,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.observer import Observer

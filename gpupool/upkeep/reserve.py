@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
 from gpupool.slurm import reservations

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpupool.cluster.model import Account, Cluster, Node
+from gpupool.cluster.accounts import Account
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 
 GPUS = "GPUs"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.remote.controller import Controller, RefusedError
 from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.jobs import ON_NODES, Job

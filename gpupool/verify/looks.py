@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.driver import CHECK, has_check
 from gpupool.compile.system.storage import used_for
 from gpupool.engine import clock

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.verify.backend import NodeBackend

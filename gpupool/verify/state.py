@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.conf import has_files
 from gpupool.slurm.user import other_number
 from gpupool.verify import links

@@ -8,7 +8,8 @@ from functools import partial
 from importlib import resources
 from typing import TypeVar
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.conf import has_files
 from gpupool.compile.slurm.names import spool
 from gpupool.compile.units import timed, units

@@ -6,7 +6,8 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.logins import entry
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.access import SERVICE, admins
 from gpupool.compile.system.firewall import TABLE
 from gpupool.compile.system.ssh import SETTINGS, settings, tried_users

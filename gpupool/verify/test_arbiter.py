@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.arbiter import UNIT, settings
 from gpupool.verify.scope import only_if
 from gpupool.verify.state import ClusterState

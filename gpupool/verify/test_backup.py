@@ -6,7 +6,8 @@ import time
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.backup import COMMAND, PERIOD, kinds
 from gpupool.verify.scope import not_checked, only_if
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.verify.scope import not_checked, only_if
 from gpupool.verify.state import ClusterState
 

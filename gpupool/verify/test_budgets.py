@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, has_budgets
 from gpupool.compile.system.budgets import COMMAND
 from gpupool.verify.scope import only_if

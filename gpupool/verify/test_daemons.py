@@ -4,7 +4,8 @@ from pathlib import PurePath
 
 import pytest
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import images
 from gpupool.compile.units import timed, units
 from gpupool.verify.scope import not_checked, only_if

@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.directory import DOMAIN, PASSWORD
 from gpupool.compile.system.members import roster_for
 from gpupool.facts.directory import Client, Members

@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.containers import docker_on
 from gpupool.compile.system.docker import GROUP, is_member
 from gpupool.verify.scope import not_applicable, only_if

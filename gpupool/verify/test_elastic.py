@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.elastic import SETTINGS, sleepers
 from gpupool.compile.stamp import stamps

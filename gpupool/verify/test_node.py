@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import layered_for
 from gpupool.compile.system.access import admins
 from gpupool.compile.system.firewall import TABLE

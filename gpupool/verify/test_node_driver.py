@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.driver import CHECK, driver_for, has_check
 from gpupool.facts.driver import Driver
 from gpupool.verify.asked import asked

@@ -3,7 +3,8 @@
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.containers import singularity_on
 from gpupool.compile.system.singularity import builders_for
 from gpupool.operations.subordinate import COUNT

@@ -4,7 +4,8 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.accounting_file import users
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed
 from gpupool.verify.scope import not_checked, only_if

@@ -5,7 +5,8 @@ import shlex
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.web import pages, serves

@@ -5,7 +5,8 @@ import shlex
 import pytest
 from testinfra.host import Host
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.compile.system.storage import links_for, mount_point_of, theirs_for, used_for
 from gpupool.facts.mounts import mount_of

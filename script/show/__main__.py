@@ -6,7 +6,8 @@ usage: python -m show [--head | --member] INVENTORY
 import sys
 from pathlib import Path
 
-from gpupool.cluster.model import Cluster, User
+from gpupool.cluster.accounts import User
+from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError
 from gpupool.target import find_target
 from show import asleep, budget, container, fairshare, fence, overcap

@@ -8,7 +8,9 @@ import os
 
 from gpupool import wanted
 from gpupool.cluster.drivers import drivers
-from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.compile.system import driver, storage
 from gpupool.upkeep import reboot
 from gpupool.wanted import GpuDriver

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pace import start
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.compile import files_for
 from gpupool.target import find_target
 from gpupool.testbed import docker, state

@@ -12,7 +12,8 @@ from inventories import INVENTORY
 from rehearsing import finding_lines, outcomes
 
 from gpupool.cluster.load import load
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import rehearse
 from gpupool.rehearsal.scenarios.promises import promises

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from ClusterShell.NodeSet import NodeSet
 from recorded import Answer, transcript
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.slurm.times import moment
 
 _BOOT_SECONDS = 90.0

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from gpupool.cluster.accounts import User
 from gpupool.cluster.complaints import Path, Place
 from gpupool.cluster.explain.values import Value, cap_of, entry_values, listed, nearest
 from gpupool.cluster.logins import entry
-from gpupool.cluster.model import Cluster, Partition, User
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.partition import Partition
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_duration
 from gpupool.slurm.hostlists import fold

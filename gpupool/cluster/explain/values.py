@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gpupool.cluster.accounts import Account
 from gpupool.cluster.complaints import Path, Place
-from gpupool.cluster.model import Account
 from gpupool.cluster.units import format_duration, format_size
 
 _SOURCES = ("src", "inferred")  # notes for people, without effect

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from gpupool.cluster.model import Account, Cluster, Partition, User
+from gpupool.cluster.accounts import Account, User
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.partition import Partition
 from gpupool.cluster.schema.labs import Amounts, Limits, Qos
 from gpupool.compile.slurm import floor
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words

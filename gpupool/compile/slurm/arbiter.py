@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gpupool.cluster.model import Account, Cluster, Node
+from gpupool.cluster.accounts import Account
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm import cpus, memory
 from gpupool.compile.slurm.accounting import partition_qos, tres

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
+from gpupool.cluster.partition import Partition
 from gpupool.slurm.times import minutes
 
 FOLDER = "gpupool-budgets"

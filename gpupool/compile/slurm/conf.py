@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
+from gpupool.cluster.partition import Partition
 from gpupool.compile.containers import docker_on
 from gpupool.compile.slurm import backfill, budgets, cpus, elastic, health, jobs, memory, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos

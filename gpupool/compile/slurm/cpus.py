@@ -1,6 +1,7 @@
 """CPUs per GPU: the default of jobs that request none, and the maximum."""
 
-from gpupool.cluster.model import Cluster, Partition
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.partition import Partition
 from gpupool.compile.slurm.by_type import by_type
 
 

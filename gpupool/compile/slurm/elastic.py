@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.names import PROGRAMS, spool
 from gpupool.compile.template import fill

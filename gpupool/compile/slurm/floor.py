@@ -6,7 +6,9 @@ accepts. A request that passes the plugin by mistake takes memory only from jobs
 
 from math import ceil, inf
 
-from gpupool.cluster.model import Account, Cluster, Node
+from gpupool.cluster.accounts import Account
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.labs import Amounts
 from gpupool.compile.slurm.hardware import threads
 

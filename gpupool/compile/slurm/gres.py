@@ -5,7 +5,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from gpupool.cluster.attachments import SLURM
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.parameters import merged, pairs
 from gpupool.compile.template import fill

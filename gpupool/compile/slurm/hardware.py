@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.slurm.own_count import cores_and_threads
 
 Unit = Literal["thread", "core"]

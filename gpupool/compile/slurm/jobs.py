@@ -6,7 +6,8 @@ slurm.conf has only the paths of these programs, so a changed program needs no r
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.of_user import shell_word
 from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS

@@ -1,6 +1,7 @@
 """Names and paths in Slurm's files."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
 #: The ports of slurmctld, slurmd and slurmdbd.

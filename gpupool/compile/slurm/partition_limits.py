@@ -7,7 +7,8 @@ EnforcePartLimits=ANY (measured on 24.11.5).
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.accounts import Account
+from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Limits
 from gpupool.compile.slurm.accounting import denies, partition_qos, per_user, tres
 from gpupool.slurm.times import minutes

@@ -9,7 +9,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from gpupool.cluster import accounting_file
-from gpupool.cluster.model import Cluster, Partition
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.partition import Partition
 from gpupool.compile import lua
 from gpupool.compile.slurm import budgets, cpus, memory, partition_limits, site
 from gpupool.compile.slurm.gres import OUT_OF_SERVICE, closed

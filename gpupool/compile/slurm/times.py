@@ -7,7 +7,8 @@ job's QoS: so the submit plugin sets the time.
 
 from typing import Any
 
-from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.accounts import Account
+from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Limits
 from gpupool.compile.slurm.budgets import has_budgets
 from gpupool.slurm.times import minutes

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import names
 from gpupool.compile.system.packages import versions_for
 from gpupool.compile.template import fill

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.budgets import FILE, FOLDER, tells_budgets
 from gpupool.compile.system import manual

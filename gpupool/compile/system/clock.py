@@ -1,6 +1,7 @@
 """The service that keeps the time of the nodes. Each conflicts with the others, and a site may have chosen its own."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 
 
 def clock(cluster: Cluster, node: Node) -> str:

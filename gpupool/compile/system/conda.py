@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.modules import CondaInstaller
 from gpupool.compile.template import fill
 from gpupool.wanted import File

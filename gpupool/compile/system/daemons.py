@@ -6,7 +6,8 @@ Debian's units do not restart after a failure, and start before the units that t
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.compile.slurm.names import servers
 from gpupool.compile.template import fill

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from gpupool.cluster.gpu_devices import Device, minors
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File

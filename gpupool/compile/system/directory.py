@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import CERTIFICATES
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File

@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Node, User
+from gpupool.cluster.accounts import User
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.containers import CONTAINER_NETWORK, Docker
 from gpupool.compile.containers import docker_on
 from gpupool.compile.system.daemons import drop_in

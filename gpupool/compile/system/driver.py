@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.gpu_devices import Device, minors
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.system import driver_packages
 from gpupool.compile.template import fill

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.wanted import Export, File
 
 EXPORTS = "/etc/exports.d/gpupool.exports"

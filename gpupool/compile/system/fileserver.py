@@ -3,7 +3,8 @@
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME
 from gpupool.compile.system import exports
 from gpupool.compile.system.zfs import datasets_for, pools_for

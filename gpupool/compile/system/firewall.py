@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.names import SLURM_PORTS
 from gpupool.compile.system.web import PORT, serves
 from gpupool.compile.template import fill

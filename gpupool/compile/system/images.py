@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.containers import Image
 from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.template import fill

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.modules import Module
 from gpupool.compile import lua
 from gpupool.compile.template import TEMPLATES, fill

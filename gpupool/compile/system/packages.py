@@ -6,7 +6,8 @@ Users' containers have their own: a vendor's source that is dead must not keep S
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import logins
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm import arbiter, elastic
 from gpupool.compile.system import (
     backup,

@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import docker
 from gpupool.unix import PEOPLE_GID
 from gpupool.wanted import User

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm import jobs
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.containers import Download
 from gpupool.compile.containers import singularity_on
 from gpupool.compile.of_user import shell_word

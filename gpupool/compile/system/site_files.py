@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import FILES
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.site_files import SiteFile
 from gpupool.wanted import File
 

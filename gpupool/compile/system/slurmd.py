@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
 from gpupool.compile.slurm.names import servers

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Cluster, Mount, Node, User
+from gpupool.cluster.accounts import User
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.base import of_user
 from gpupool.compile.of_user import for_double_quotes
 from gpupool.compile.template import fill

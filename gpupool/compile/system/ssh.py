@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster import logins
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
 from gpupool.wanted import File

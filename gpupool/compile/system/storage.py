@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool import wanted
-from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.compile.system.mounts import with_units
 from gpupool.compile.system.spaces import tops_for
 from gpupool.wanted import Directory, File

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpupool.cluster import attachments
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.tools import Tool
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.limits import squeue_memory

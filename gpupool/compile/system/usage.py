@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS, within

@@ -4,7 +4,8 @@ import html
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import WIKI
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile.system import manual
 from gpupool.compile.template import fill
 from gpupool.wanted import File

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.resolve.pools import Placed, dataset_of, pools_on
 from gpupool.cluster.zfs_properties import PROFILES
 from gpupool.wanted import Dataset, Pool, Vdev

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpupool.cluster.model import Partition, User
+from gpupool.cluster.accounts import User
+from gpupool.cluster.partition import Partition
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, some, verdict

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest, requested_gpus, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, some, with_labs

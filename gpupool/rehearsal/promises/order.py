@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Node, Partition
+from gpupool.cluster.node import Node
+from gpupool.cluster.partition import Partition
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, with_labs

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.rehearsal.expected import Expected, Lab, OwnedHardware
 from gpupool.rehearsal.expected_claims import JobRequest, Piece, hand_out, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, verdict

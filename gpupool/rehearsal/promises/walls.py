@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpupool.cluster.model import Partition, User
+from gpupool.cluster.accounts import User
+from gpupool.cluster.partition import Partition
 from gpupool.cluster.units import format_duration
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import JobRequest

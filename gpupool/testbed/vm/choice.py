@@ -3,7 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.mount import Mount
+from gpupool.cluster.node import Node
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Machine
 

@@ -8,7 +8,7 @@ import pytest
 from changing import change_of
 from inventories import INVENTORY, SMALL, changed, cluster_at
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.reasons import Code, Reason

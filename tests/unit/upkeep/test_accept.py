@@ -6,7 +6,7 @@ import pytest
 from fake_controller import FakeController
 from inventories import SMALL, cluster_at
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.remote.controller import RefusedError
 from gpupool.run.observer import Observer

@@ -3,7 +3,7 @@
 import pytest
 from fake_controller import FakeController
 
-from gpupool.cluster.model import Node
+from gpupool.cluster.node import Node
 from gpupool.remote.controller import NoAnswerError, RefusedError
 from gpupool.run.observer import Observer
 from gpupool.slurm.jobs import Job

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.compile import files_for
 from gpupool.compile.system.devices import fake_devices, fences_sessions
 from gpupool.compile.system.names import hosts

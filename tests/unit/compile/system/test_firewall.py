@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from inventories import INVENTORY, cluster_at
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node import Node
 from gpupool.cluster.schema.policies import DevPorts
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules, without
