@@ -14,9 +14,12 @@ _WILD = re.compile(r"[*?[]")
 
 
 class Folder:
-    """The files of a cluster, by their names relative to `top`; `troubles` collects what could not be read."""
+    """The files of a cluster, by their names relative to `top`; `troubles` collects what could not be read.
 
-    def __init__(self, top: Path) -> None:
+    `origin` is the folder of slurm.conf on the cluster's controller, of which `top` is a copy; None if it is unknown.
+    """
+
+    def __init__(self, top: Path, origin: str | None = None) -> None:
         """UsageError if `top` is not a folder, or if its files cannot be listed."""
         try:
             if not top.is_dir():
@@ -25,6 +28,7 @@ class Folder:
         except OSError as error:
             raise UsageError(f"{top} cannot be read: {error.strerror}") from None
         self.top = top
+        self.origin = origin
         self.troubles: list[Located] = []
         self._top = top.resolve()
         self._left = _MOST
@@ -65,7 +69,7 @@ class Folder:
         """Return the names of the files that an include of plugstack.conf means, in the order of glob(3).
 
         The last part of the path may be a pattern. A relative path begins where the file `beside` is; an absolute one
-        is that of `find`, but a pattern never matches files at the top of the folder, such as slurm.conf.
+        is that of `find`, but a pattern matches files at the top of the folder, such as slurm.conf, only in `origin`.
         """
         path = PurePosixPath(beside).parent / pattern
         if ".." in path.parts:
@@ -74,7 +78,7 @@ class Folder:
             found = self.find(str(path), beside)
             return [found] if found else []
         for tail in _tails(str(path)):
-            if path.is_absolute() and len(tail.parts) == 1:
+            if path.is_absolute() and len(tail.parts) == 1 and str(path.parent) != self.origin:
                 continue
             hidden = path.name.startswith(".")
             names = [name for name in self.names(str(tail.parent)) if fnmatchcase(name, path.name)]

@@ -64,7 +64,7 @@ def adopted(folder: Folder, release: str, places: Mapping[str, str] | None = Non
     left: list[str] = []
     while True:
         slurm = {"version": release, **(places or {})}
-        result = _adopted(Folder(folder.top), slurm, left, whole=places is not None)
+        result = _adopted(Folder(folder.top, folder.origin), slurm, left, whole=places is not None)
         further = {one.group for one in result.differences or ()} - {"", *left}
         if not further:
             return result

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -158,7 +158,8 @@ def _adopt(
     if slurm not in KNOWN:
         raise UsageError(f"--slurm {slurm}: gpupool knows {', '.join(KNOWN)}; take the nearest")
     known: Known = KNOWN[KNOWN.index(slurm)]
-    result = adopted(Folder(files), known, seen.running.places if seen else None)
+    origin = str(PurePosixPath(seen.running.conf).parent) if seen else None
+    result = adopted(Folder(files, origin), known, seen.running.places if seen else None)
     write(folder, result.files)
     verdict = None if result.differences is None else _judged(result, files, known, judge)
     if as_json:

@@ -12,11 +12,11 @@ PLUGINS = "include /etc/slurm/plugstack.conf.d/*.conf"
 NONE = "no file of the folder"
 
 
-def of(top: Path, files: dict[str, str], places: dict[str, str] | None) -> Adopted:
+def of(top: Path, files: dict[str, str], places: dict[str, str] | None, origin: str | None = None) -> Adopted:
     for name, text in {"slurm.conf": PLAIN, **files}.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
-    return adopted(Folder(top), "24.11", places)
+    return adopted(Folder(top, origin), "24.11", places)
 
 
 def troubles(result: Adopted) -> list[str]:
@@ -96,3 +96,12 @@ def test_a_relative_path_is_beside_the_file_that_includes_it(tmp_path: Path) -> 
         "d/more/.hidden.conf": "optional hidden.so\n",
     }
     assert of(tmp_path, files, {}).files["slurm/plugstack.conf"] == "optional two.so\noptional three.so\n"
+
+
+def test_a_pattern_in_the_folder_of_slurm_conf_matches_there_only(tmp_path: Path) -> None:
+    """`gpupool adopt --from` knows that folder; its copy has the files at the top."""
+    files = {
+        "plugstack.conf": "include /opt/slurm/etc/*.spank\ninclude /opt/slurm/etc/none/*.conf\n",
+        "x11.spank": "optional x11.so\n",
+    }
+    assert of(tmp_path, files, {}, "/opt/slurm/etc").files["slurm/plugstack.conf"] == "optional x11.so\n"
