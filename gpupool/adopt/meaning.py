@@ -10,8 +10,9 @@ from gpupool.adopt.hardware import gres_of, machine
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.partitions import prices
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
-from gpupool.adopt.values import NO, YES, is_no_default_time, is_secret, options
+from gpupool.adopt.values import is_no_default_time, is_secret, options
 from gpupool.cluster.complaints import Place
+from gpupool.slurm.booleans import NO, YES
 from gpupool.slurm.hostlists import expanded, one_each
 from gpupool.slurm.keys.tables import keys
 from gpupool.slurm.times import NO_LIMIT, seconds

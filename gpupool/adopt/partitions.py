@@ -8,8 +8,9 @@ from gpupool.adopt.folder import Folder
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.nodes import Names, selector
 from gpupool.adopt.slurm_conf import Entry, SlurmConf
-from gpupool.adopt.values import YES, in_seconds, options, span, whole
+from gpupool.adopt.values import in_seconds, options, span, whole
 from gpupool.cluster.complaints import Path, Place
+from gpupool.slurm.booleans import YES
 from gpupool.slurm.hostlists import expand, fold_set
 
 _NO = frozenset(("no", "none", "all", "unlimited", "infinite"))

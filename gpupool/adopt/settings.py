@@ -6,8 +6,9 @@ from typing import Any
 from gpupool.adopt.draft import Draft
 from gpupool.adopt.lines import Fact
 from gpupool.adopt.slurm_conf import SlurmConf
-from gpupool.adopt.values import YES, in_seconds, is_secret, options, readable, size, whole
+from gpupool.adopt.values import in_seconds, is_secret, options, readable, size, whole
 from gpupool.cluster.complaints import Path
+from gpupool.slurm.booleans import YES
 from gpupool.slurm.keys.tables import own
 from gpupool.slurm.releases import has
 

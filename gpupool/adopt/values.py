@@ -8,9 +8,6 @@ from gpupool.slurm.releases import OPTIONS_BEFORE, within
 from gpupool.slurm.times import seconds
 from gpupool.slurm.tres import amount
 
-#: The words of Slurm for yes and no, in any case: src/common/parse_value.c, s_p_handle_boolean.
-YES, NO = frozenset(("yes", "true", "1", "up")), frozenset(("no", "false", "0", "down"))
-
 _SOCKET = re.compile(r"(?:/[\w.-]+){2,}")
 
 

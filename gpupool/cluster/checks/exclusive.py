@@ -8,15 +8,22 @@ from gpupool.cluster.resolve.lab_rights import ANY, LabRights, Nodes, owned, rig
 from gpupool.cluster.resolve.ownership import CPUS, Owner
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
+from gpupool.slurm.booleans import YES
+from gpupool.slurm.keys.tables import keys
 
 _KEYS = ("oversubscribe", "shared")
 
 
 def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
-    """A partition with `exclusive` does not also set OverSubscribe."""
+    """A partition with `exclusive` does not also set OverSubscribe, nor ExclusiveTopo where Slurm has one for both.
+
+    slurmctld 26.05: "Exclusive=USER ignored, since it's mutually exclusive with Exclusive=TOPO".
+    """
+    of_both = keys("partition")["exclusive"].known_in(site.inventory.slurm.version)
     for path, partition in site.partitions():
-        for key in partition.parameters if partition.exclusive else ():
-            if key.lower() in _KEYS:
+        for key, value in partition.parameters.items() if partition.exclusive else ():
+            of_topology = key.lower() == "exclusivetopo" and value.lower() in YES
+            if key.lower() in _KEYS or (of_topology and of_both and partition.exclusive == "user"):
                 yield Complaint((*path, "parameters", key), "contradicts exclusive", "keep one of the two")
 
 
