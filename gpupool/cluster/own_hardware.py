@@ -70,6 +70,8 @@ def _named(base: str | None, index: int) -> str:
 
 
 def _merged(base: Hardware | None, keys: Mapping[str, Any]) -> Hardware:
+    if "memory" in keys:  # the measured memory of the base is that of other machines
+        keys = {"real_memory": None, **keys}
     merged = base.model_copy(update={**keys}) if base else Hardware.model_construct(**keys)
     if "cpus" in keys or merged.cores is None or not keys.keys() & {"sockets", "cores", "threads"}:
         return merged

@@ -30,6 +30,12 @@ def test_keys_of_a_node_override_those_of_its_entry(tmp_path: Path) -> None:
     assert node.hardware.weight == 5
 
 
+def test_a_nodes_nominal_memory_replaces_the_measured_memory_of_its_entry(tmp_path: Path) -> None:
+    measured = ("memory: 512G, gpu_slots", "real_memory: 515283, gpu_slots")
+    node = changed(SMALL, tmp_path / "own", measured, (OLD, f"{OLD}, memory: 1T")).nodes["gpu-1"]
+    assert node.memory == 1024 * 1024 * 97 // 100
+
+
 @pytest.mark.parametrize("keys", ["cores: 64", "sockets: 2, cores: 16, threads: 2"])
 def test_cpus_are_by_default_sockets_times_cores_times_threads(keys: str, tmp_path: Path) -> None:
     of_node = changed(SMALL, tmp_path / "node", (ENTRY, ""), (OLD, KEYS.replace("cpus: 64", keys)))
