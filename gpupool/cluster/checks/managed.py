@@ -65,8 +65,8 @@ _PROMISES = (
 def ensure_promises_are_managed(site: Site) -> Iterator[Complaint]:
     """Each promise of the inventory has a role that keeps it, on every node that gpupool logs in to."""
     for promise in _PROMISES:
-        without = [node for node in _logged_in(site, promise.on) if promise.role not in site.managed_roles(node.entry)]
-        if without and promise.made(site):
+        nodes = _logged_in(site, promise.on) if promise.made(site) else ()
+        if without := [node for node in nodes if promise.role not in site.managed_roles(node.entry)]:
             names = listed([node.name for node in without])
             message = f"{promise.broken}: gpupool does not manage {promise.role} on {names}"
             yield Complaint(_path(without[0]), message, "the site has to do this, or add the role", "warning")

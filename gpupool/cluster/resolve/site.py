@@ -89,7 +89,11 @@ class Site:
 
     def managed_roles(self, entry: NodeEntry) -> frozenset[str]:
         """Return the roles that `manage` has for the nodes of an entry: its own, else the cluster's, else all."""
-        return frozenset(entry.manage or self.inventory.cluster.manage or ROLES)
+        return frozenset(entry.manage) if entry.manage else self._managed_by_default
+
+    @cached_property
+    def _managed_by_default(self) -> frozenset[str]:
+        return frozenset(self.inventory.cluster.manage or ROLES)
 
     @cached_property
     def roles_somewhere(self) -> frozenset[str]:
