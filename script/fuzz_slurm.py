@@ -2,55 +2,15 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpupool.slurm.keys.tables import keys, own
+from fuzz_parameters import limits_in_own_words, parameters
+
 from gpupool.slurm.releases import DEFAULT, Tested
 
 _KINDS = ("lab", "shared", "department", "group", "project")
 _NAMES = ("a", "gpu", "n1x", "dgx-a", "r_1", "all", "x.y", "normals", "lives9", "long-name_of.many-signs")
-# values of text keys, by table; keys that are not here are left out
-_TEXTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "node": {"CpuBind": ("core", "none"), "Reason": ("new here", "x"), "TRESWeights": ("CPU=1.0,Mem=0.25G",)},
-    "partition": {
-        "AllocNodes": ("ctl", "ALL"),
-        "CpuBind": ("core", "thread"),
-        "OverSubscribe": ("NO", "EXCLUSIVE", "FORCE:2", "YES:4"),
-        "SuspendTime": ("300", "INFINITE"),
-        "State": ("UP", "DRAIN", "INACTIVE"),
-    },
-    "cgroup": {"AllowedDevicesFile": ("/etc/slurm/allowed",)},
-    "slurm_conf": {
-        "BcastExclude": ("/lib,/usr/lib",),
-        "CpuFreqGovernors": ("OnDemand,Performance", "Performance"),
-        "DebugFlags": ("Backfill,Gres", "Power"),
-        "JobAcctGatherFrequency": ("30", "task=15,energy=60"),
-        "JobAcctGatherParams": ("NoShared", "UsePss"),
-        "JobAcctGatherType": ("jobacct_gather/cgroup", "jobacct_gather/none"),
-        "LaunchParameters": ("use_interactive_step", "slurmstepd_memlock,test_exec"),
-        "Licenses": ("matlab:4", "a:1,b:2"),
-        "LogTimeFormat": ("iso8601_ms", "short"),
-        "MailDomain": ("example.org",),
-        "MpiDefault": ("none", "pmi2"),
-        "PreemptExemptTime": ("00:10:00",),
-        "PriorityFlags": ("MAX_TRES", "FAIR_TREE,CALCULATE_RUNNING", "NO_FAIR_TREE"),
-        "PriorityMaxAge": ("14-0", "1-12:00:00"),
-        "ReconfigFlags": ("KeepPartState",),
-        "RequeueExit": ("1-3,9",),
-        "SchedulerParameters": ("bf_window=2880,bf_max_job_user=50", "defer", "nohold_on_prolog_fail,max_rpc_cnt=100"),
-        "SlurmctldDebug": ("debug", "verbose"),
-        "SlurmctldParameters": ("idle_on_node_suspend", "max_dbd_msg_action=exit"),
-        "SrunPortRange": ("60001-63000",),
-        "TaskPluginParam": ("autobind=cores", "Verbose"),
-        "TmpFS": ("/local", "/var/tmp"),
-        "TopologyParam": ("RouteTree", "TopoOptional"),
-        "X11Parameters": ("home_xauthority",),
-    },
-}
-# keys that are left out: they refer to something missing on the test's machine, or end slurmctld
-_NOT = frozenset(("maxnodecount", "slurmdport", "accountingstorageport", "jobcompport", "port", "boards", "usepam"))
 
 
 class Made:
@@ -144,7 +104,7 @@ class Made:
             cpus_kept_per_gpu=lambda: self.pick.choice([2, 4]),
             arch=lambda: self.pick.choice(["x86_64", "aarch64"]),
             weight=lambda: self.pick.choice([0, 1, 10, 1_000_000_000]),
-            parameters=lambda: self._parameters("node", 2),
+            parameters=lambda: parameters(self.pick, "node", 2, self.version),
         )
 
     def _nodes(self) -> list[dict[str, Any]]:
@@ -175,7 +135,7 @@ class Made:
                 | self._some(
                     features=lambda: self.pick.sample(("quiet", "ib", "rack.7", "x-1"), 2),
                     gres=lambda: {self.pick.choice(["scratch", "fpga"]): self.pick.choice([1, 500, 2_000_000])},
-                    parameters=lambda: self._parameters("node", 1),
+                    parameters=lambda: parameters(self.pick, "node", 1, self.version),
                     **({"gpu_memory": {next(iter(gpus)): "80G"}} if gpus else {}),
                 )
             )
@@ -217,7 +177,7 @@ class Made:
                 account
                 | self._some(
                     fairshare=lambda: self.pick.randint(0, 100),
-                    parameters=lambda: self._limits_in_own_words("association"),
+                    parameters=lambda: limits_in_own_words(self.pick, "association"),
                     **({"parent": self.pick.choice(parents)} if parents and kind != "lab" else {}),
                     **({"members": "all"} if kind == "shared" else {}),
                 )
@@ -265,7 +225,7 @@ class Made:
                 limits=self._limits,
                 over_limit="wait",
                 default_for=lambda: [self.pick.choice(accounts)],
-                parameters=lambda: self._limits_in_own_words("qos"),
+                parameters=lambda: limits_in_own_words(self.pick, "qos"),
             )
         return found
 
@@ -303,7 +263,7 @@ class Made:
                     exclusive=lambda: self.pick.choice(["job", "user"]),
                     default_qos=lambda: self.pick.choice(sorted(self.qos)),
                     default_cpus_per_gpu=lambda: self.pick.randint(1, 4),
-                    parameters=lambda: self._parameters("partition", 3),
+                    parameters=lambda: parameters(self.pick, "partition", 3, self.version),
                 )
             )
         return found
@@ -364,37 +324,9 @@ class Made:
             memory_reserve="5%",
             controller_timeout="1m",
             health={"enabled": True, "interval": "10m"},
-            parameters=lambda: self._parameters("slurm_conf", 6),
-            cgroup=lambda: {"parameters": self._parameters("cgroup", 3)},
+            parameters=lambda: parameters(self.pick, "slurm_conf", 6, self.version),
+            cgroup=lambda: {"parameters": parameters(self.pick, "cgroup", 3, self.version)},
         )
-
-    def _parameters(self, table: str, most: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        taken = {low for low, rows in own(table).items() if any(not row.option and not row.when for row in rows)}
-        names = [key for low, key in keys(table).items() if key.known_in(self.version) and low not in taken | _NOT]
-        for key in self.pick.sample(names, self.pick.randint(1, most)):
-            if key.value == "number":
-                found[key.name] = self.pick.choice([0, 1, 2, 10, 100, 3600])
-            elif key.value == "ratio":
-                found[key.name] = self.pick.choice([10, 50.5, 100])
-            elif key.value == "yes or no":
-                found[key.name] = self._chance(0.5)
-            elif texts := _TEXTS.get(table, {}).get(key.name):
-                found[key.name] = self.pick.choice(texts)
-        return found
-
-    def _limits_in_own_words(self, table: str) -> dict[str, Any]:
-        words: Iterator[tuple[str, Any]] = iter(
-            (("GrpJobsAccrue", 20), ("GrpTRESRunMins", "cpu=100000"), ("MaxTRESMins", "cpu=5000"))
-            if table == "association"
-            else (
-                ("UsageFactor", "0.5"),
-                ("Flags", "NoReserve"),
-                ("MaxTRESRunMinsPA", "cpu=100000"),
-                ("MinPrioThresh", 5),
-            )
-        )
-        return dict(self.pick.sample(list(words), 2))
 
 
 def case(seed: int, number: int, folder: Path, version: Tested = DEFAULT) -> None:
