@@ -10,7 +10,7 @@ from typing import Any
 
 from gpupool.cluster.complaints import Path
 from gpupool.cluster.schema import Inventory
-from gpupool.cluster.schema.machines import Hardware, NodeEntry, logical_cpus
+from gpupool.cluster.schema.machines import COUNT_CPUS, Hardware, NodeEntry, logical_cpus
 
 #: The keys of `hardware` that a node may have, besides `distribution` and `parameters`, which are read there.
 KEYS = tuple(
@@ -18,7 +18,6 @@ KEYS = tuple(
     for key in Hardware.model_fields
     if key in NodeEntry.model_fields and key not in ("src", "inferred", "distribution", "parameters")
 )
-_COUNT = ("cpus", "cores")  # a node with one of them does not take the only entry of `hardware`
 _NAME = re.compile(r"(?:(.+) \()?nodes\[([0-9]+)\]\)?")
 
 
@@ -40,7 +39,7 @@ def keys_of(node: NodeEntry) -> dict[str, Any]:
 
 def counts_itself(node: NodeEntry) -> bool:
     """Return whether a node has its own number of CPUs, so that it needs no entry of `hardware`."""
-    return any(getattr(node, key) is not None for key in _COUNT)
+    return any(getattr(node, key) is not None for key in COUNT_CPUS)
 
 
 def with_own_hardware(inventory: Inventory) -> Inventory:
@@ -85,7 +84,7 @@ def as_written(inventory: Inventory, path: Path) -> Path:
     """
     if path[:1] != ("hardware",) or len(path) < 2 or not (found := _NAME.fullmatch(str(path[1]))):
         return path
-    base, index = base_of(str(path[1])), int(found[2])
+    base, index = found[1], int(found[2])
     if base and path[2:] and path[2] not in keys_of(inventory.nodes[index]):
         return ("hardware", base, *path[2:])
     return ("nodes", index, *path[2:])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.schema.machines import Hardware
+from gpupool.cluster.schema.machines import Hardware, logical_cpus
 from gpupool.cluster.units import format_size
 from gpupool.slurm.own_count import KEYS, cores_and_threads
 
@@ -18,7 +18,7 @@ def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, key), "needs the cores of each socket", "set cores")
             continue
         sockets, threads = shape.sockets or 1, shape.threads_per_core
-        product = sockets * shape.cores * threads
+        product = logical_cpus(sockets, shape.cores, threads)
         if product != shape.cpus:
             message = (
                 f"is {shape.cpus}, but {sockets} sockets x {shape.cores} cores x {threads} threads are {product} "

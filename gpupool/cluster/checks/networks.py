@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 
@@ -37,6 +38,7 @@ def ensure_networks_are_apart(site: Site) -> Iterator[Complaint]:
 def ensure_further_addresses_are_in_their_networks(site: Site) -> Iterator[Complaint]:
     """An address in a further network is an IPv4 address there, and cluster.networks has the network."""
     networks = site.inventory.cluster.networks
+    ranges = _ranges(site)
     for index, entry in enumerate(site.inventory.nodes):
         for name in entry.addresses:
             if name not in networks:
@@ -49,7 +51,7 @@ def ensure_further_addresses_are_in_their_networks(site: Site) -> Iterator[Compl
             except ValueError:
                 yield Complaint(path, f"{text!r} is not an IPv4 address")
                 continue
-            network = _network(site, name)
+            network = ranges.get(name)
             if network and address not in network:
                 yield Complaint(path, f"{node.name}: {address} is outside {'.'.join(_NETWORKS)}.{name} {network}")
 
@@ -125,8 +127,10 @@ def _without(site: Site, path: Path, network: str | None, names: Iterable[str]) 
         yield Complaint(path, message, f"add addresses: {{{network}: …}} in `nodes`")
 
 
-def _network(site: Site, name: str) -> ipaddress.IPv4Network | None:
-    try:
-        return ipaddress.IPv4Network(site.inventory.cluster.networks.get(name, ""))
-    except ValueError:
-        return None
+def _ranges(site: Site) -> dict[str, ipaddress.IPv4Network]:
+    """Return the further networks by name, without those about which another check complains."""
+    ranges: dict[str, ipaddress.IPv4Network] = {}
+    for name, text in site.inventory.cluster.networks.items():
+        with suppress(ValueError):
+            ranges[name] = ipaddress.IPv4Network(text)
+    return ranges

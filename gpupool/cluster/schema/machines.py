@@ -181,9 +181,18 @@ def logical_cpus(sockets: int | None, cores: int, threads: int | None) -> int:
     return (sockets or 1) * cores * (threads or 1)
 
 
+#: Keys that say how many CPUs a node has: one of them is enough.
+COUNT_CPUS = ("cpus", "cores")
+
+
+def _required_unless(schema: dict[str, Any], key: str, others: tuple[str, ...]) -> None:
+    """Make a schema require a key or one of the others."""
+    schema["required"].remove(key)
+    schema["anyOf"] = [{"required": [each]} for each in (key, *others)]
+
+
 def _needs_cpus(schema: dict[str, Any]) -> None:
-    schema["required"].remove("cpus")
-    schema["anyOf"] = [{"required": ["cpus"]}, {"required": ["cores"]}]
+    _required_unless(schema, "cpus", COUNT_CPUS[1:])
 
 
 class Hardware(SourcedEntry):
@@ -276,12 +285,11 @@ class Cloud(SourcedEntry):
     shutdown_timeout: Duration = Field(120, description="Maximum time that a node takes to switch off.")
 
 
-_IMPLY_COMPUTE = ("hardware", "gpus", "cpus", "cores")
+_IMPLY_COMPUTE = ("hardware", "gpus", *COUNT_CPUS)
 
 
 def _with_default_roles(schema: dict[str, Any]) -> None:
-    schema["required"].remove("roles")
-    schema["anyOf"] = [{"required": [key]} for key in ("roles", *_IMPLY_COMPUTE)]
+    _required_unless(schema, "roles", _IMPLY_COMPUTE)
 
 
 class NodeEntry(SourcedEntry):
